@@ -1,0 +1,143 @@
+"""An event as one line of JSON, and a segment as an array with one event a line.
+
+Writing is strict and in a fixed order, so that the same events give the same bytes.
+Reading is tolerant: unknown types and fields are kept, a line that is no event is counted.
+"""
+
+from __future__ import annotations
+
+import json
+
+from cortex_git.events.model import VERSION, Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_TEXTS = ("reason", "topic", "session", "agent", "author", "branch", "commit", "layer", "target")
+_LISTS = ("alternatives", "files", "marks")
+_ORDER = (
+    "v", "id", "type", "content", "reason", "alternatives", "topic", "files", "time", "session", "agent",
+    "author", "branch", "commit", "confidence", "salience", "layer", "source", "target", "marks",
+)  # fmt: skip
+_KNOWN = frozenset(_ORDER)
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def to_dict(event: Event) -> dict[str, object]:
+    """The event as a JSON object in the format's order, empty fields left out."""
+    values: dict[str, object] = {
+        "v": event.extra.get("v", VERSION),
+        "id": event.id,
+        "type": event.type,
+        "content": event.content,
+        "time": event.time,
+        "confidence": round(event.confidence, 4),
+        "salience": round(event.salience, 4),
+        "source": dict(event.source),
+    }
+    for name in _TEXTS:
+        values[name] = getattr(event, name)
+    for name in _LISTS:
+        values[name] = list(getattr(event, name))
+    out = {name: values[name] for name in _ORDER if values[name] not in ("", [], {})}
+    out.update((name, event.extra[name]) for name in sorted(event.extra) if name != "v")
+    return out
+
+
+def from_dict(values: Mapping[str, object]) -> Event | None:
+    """The event that a JSON object holds, or None if it holds none.
+
+    What has the wrong type is left out rather than refused; an object without type, content,
+    time and a well-formed id is no event.
+    """
+    type, content, time, id = (values.get(name) for name in ("type", "content", "time", "id"))
+    if not (isinstance(type, str) and isinstance(content, str) and isinstance(time, str) and is_id(id)):
+        return None
+    texts = {name: value for name in _TEXTS if isinstance(value := values.get(name), str)}
+    lists = {
+        name: [item for item in value if isinstance(item, str)]
+        for name in _LISTS
+        if isinstance(value := values.get(name), list)
+    }
+    source = values.get("source")
+    extra = {name: value for name, value in values.items() if name not in _KNOWN}
+    if values.get("v", VERSION) != VERSION:
+        extra["v"] = values["v"]
+    return Event(
+        type,
+        content,
+        time=time,
+        id=str(id),
+        confidence=_number(values.get("confidence"), 1.0),
+        salience=_number(values.get("salience"), 0.0),
+        source={k: v for k, v in source.items() if isinstance(v, str)} if isinstance(source, dict) else None,
+        extra=extra,
+        **texts,
+        **lists,  # type: ignore[arg-type]
+    )
+
+
+def encode(event: Event) -> str:
+    """One line of JSON without its end. Lone surrogates, which UTF-8 cannot hold, are replaced."""
+    return _dumps(to_dict(event))
+
+
+def encode_segment(events: Iterable[Event]) -> bytes:
+    """A JSON array with one event a line."""
+    text = "[" + ",\n".join(map(encode, events)) + "]\n"
+    return text.encode("utf-8", "replace")
+
+
+def decode_segment(data: bytes) -> tuple[list[Event], int]:
+    """The events of a segment, and how many of its entries are no events.
+
+    A segment that is damaged as a whole is read line by line, so that one bad line costs one event.
+    """
+    try:
+        values = json.loads(data)
+    except ValueError:
+        return _decode_lines(data)
+    if not isinstance(values, list):
+        return [], 1
+    events = [from_dict(value) if isinstance(value, dict) else None for value in values]
+    good = [event for event in events if event is not None]
+    return good, len(events) - len(good)
+
+
+def _decode_lines(data: bytes) -> tuple[list[Event], int]:
+    good: list[Event] = []
+    bad = 0
+    for line in data.decode("utf-8", "replace").splitlines():
+        text = line.strip().removeprefix("[").removesuffix("]").rstrip(",")
+        if not text:
+            continue
+        try:
+            value = json.loads(text)
+        except ValueError:
+            bad += 1
+            continue
+        event = from_dict(value) if isinstance(value, dict) else None
+        if event is None:
+            bad += 1
+        else:
+            good.append(event)
+    return good, bad
+
+
+def is_id(value: object) -> bool:
+    """Whether a value is an event id: 16 lower-case hex digits."""
+    return isinstance(value, str) and len(value) == 16 and not value.strip("0123456789abcdef")
+
+
+def better(one: Event, other: Event) -> Event:
+    """Of two copies of one id, the one that counts everywhere: the earlier time, then the smaller bytes."""
+    if one.time != other.time:
+        return one if one.time < other.time else other
+    return one if encode(one) <= encode(other) else other
+
+
+def _number(value: object, default: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    return min(1.0, max(0.0, float(value)))
