@@ -1,0 +1,1 @@
+"""Where memory is kept: the repository, its notes refs and the spool. The only part that speaks to git."""
