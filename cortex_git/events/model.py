@@ -5,7 +5,7 @@ Imports nothing that is slow to import: every hook passes through here.
 
 from __future__ import annotations
 
-import _sha256
+from cortex_git.digest import sha256_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _REPEATABLE = STRUCTURAL | BOOKKEEPING | {PLAN, STEP}
 def event_id(type: str, content: str, session: str, *distinguishers: str) -> str:
     """The first 16 hex digits of SHA-256 over the parts in UTF-8, joined by a NUL byte."""
     parts = (type, content, session, *distinguishers)
-    return _sha256.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256_hex("\0".join(parts).encode("utf-8", "surrogatepass"))[:16]
 
 
 class Event:

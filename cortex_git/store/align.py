@@ -1,0 +1,142 @@
+"""Which memory a branch sees: the rules of alignment, computed from HEAD and never from the last hook.
+
+Memory follows commits. A branch sees all that was recorded under its own key, and of every
+other key what is anchored at a commit that HEAD can reach.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cortex_git.store import keys
+from cortex_git.store.locking import read_json, write_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from cortex_git.store.backend import Backend
+    from cortex_git.store.repo import Repo
+
+_FORMAT = "%H%x00%P%x00%(trailers:key=Cortex-Commit,valueonly,separator=%x20)%x00%(trailers:key=Cortex-Upto,valueonly,separator=%x20)"
+
+
+class Anchor:
+    """`commit` of the code, the notes commit `upto` which everything belongs to it, and how deep that lies in its ref."""
+
+    __slots__ = ("commit", "depth", "upto")
+
+    def __init__(self, commit: str, upto: str, depth: int) -> None:
+        self.commit = commit
+        self.upto = upto
+        self.depth = depth
+
+
+class Visible:
+    """What a branch sees: each ref with the notes commit up to which it does.
+
+    `own` are the refs of the branch's own key, seen whole. `loose` are refs of events recorded on
+    a detached HEAD, of which only those count whose `commit` is HEAD.
+    """
+
+    __slots__ = ("loose", "own", "tips")
+
+    def __init__(self) -> None:
+        self.tips: dict[str, str] = {}
+        self.own: set[str] = set()
+        self.loose: dict[str, str] = {}
+
+
+def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, head: str | None) -> Visible:
+    """The refs that the branch with this key sees at this commit (None: nothing is committed yet)."""
+    seen = Visible()
+    foreign: dict[str, str] = {}
+    for name, tip in refs.items():
+        if keys.key_in(name) != key:
+            foreign[name] = tip
+        elif key == keys.DETACHED:
+            foreign[name] = tip
+            seen.loose[name] = tip
+        else:
+            seen.tips[name] = tip
+            seen.own.add(name)
+    if head and foreign:
+        known = anchors(repo, foreign)
+        reached = backend.reachable(head, {a.commit for name in foreign for a in known[name]})
+        for name in foreign:
+            within = [a for a in known[name] if a.commit in reached]
+            if within:
+                seen.tips[name] = max(within, key=lambda a: a.depth).upto
+    return seen
+
+
+def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
+    """The anchors of each ref, oldest first. Kept by tip; only what is new is read, all refs by one git."""
+    kept = _kept(repo, refs)
+    return {name: [Anchor(*entry) for entry in kept[name]["anchors"]] for name in refs}
+
+
+def open_refs(repo: Repo, refs: Mapping[str, str]) -> set[str]:
+    """Those of the refs that hold events after their last anchor."""
+    kept = _kept(repo, refs)
+    return {name for name in refs if not kept[name]["closed"]}
+
+
+def _kept(repo: Repo, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    path = os.path.join(repo.home, "cache", "anchors.json")
+    kept: dict[str, Any] = read_json(path)
+    stale = {name: tip for name, tip in refs.items() if _tip(kept.get(name)) != tip}
+    if stale:
+        commits = _read_commits(repo, stale, [tip for name in stale if (tip := _tip(kept.get(name)))])
+        for name, tip in stale.items():
+            kept[name] = _extended(kept.get(name), tip, commits)
+        kept = {name: value for name, value in kept.items() if name in refs or name not in stale}
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        try:
+            write_json(path, kept)
+        except OSError:
+            pass  # without the cache it only takes longer
+    return kept
+
+
+def _tip(entry: object) -> str:
+    return str(entry.get("tip", "")) if isinstance(entry, dict) else ""
+
+
+def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str]]:
+    """Notes commits that are not kept yet: id to first parent, anchor, upto."""
+    present = [tip for tip in known if not repo.git_status("cat-file", "-e", tip)[0]] if len(known) < 20 else known
+    request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(present)))]) + "\n"
+    out = repo.git("log", "--stdin", "--ignore-missing", f"--format={_FORMAT}", input=request.encode())
+    found: dict[str, tuple[str, str, str]] = {}
+    for line in out.decode("utf-8", "replace").splitlines():
+        parts = line.split("\0")
+        if len(parts) == 4:
+            commit, parents, anchor, upto = parts
+            found[commit] = (parents.split(" ")[0], anchor.split(" ")[-1], upto.split(" ")[-1])
+    return found
+
+
+def _extended(entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tuple[str, str, str]]) -> dict[str, Any]:
+    """The kept state of one ref brought forward to `tip`."""
+    chain: list[str] = []
+    at = tip
+    while at in commits:
+        chain.append(at)
+        at = commits[at][0]
+    base = entry if entry and at == entry["tip"] else {"depth": 0, "anchors": [], "closed": True}
+    depth: int = base["depth"]
+    known: list[list[Any]] = list(base["anchors"])
+    depths: dict[str, int] = {upto: deep for _, upto, deep in known}
+    depths[at] = depth
+    for commit in reversed(chain):
+        depth += 1
+        depths[commit] = depth
+        _, anchor, upto = commits[commit]
+        if anchor:
+            upto = upto or commit
+            # An upto that is not in this ref's line covers nothing, rather than too much.
+            known.append([anchor, upto, depths.get(upto, 0)])
+    closed = bool(commits[tip][1]) if tip in commits else base["closed"]
+    return {"tip": tip, "depth": depth, "anchors": known, "closed": closed}

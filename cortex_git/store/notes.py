@@ -1,0 +1,159 @@
+"""Notes refs: writing segments and anchors under a branch's key.
+
+Each clone writes only its own ref of a key, so that writers never meet; a read is the union
+over all of them. Semantic events go to the shared ref, the others to the local one.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+from cortex_git.errors import CortexError
+from cortex_git.events import codec, model
+from cortex_git.store import align, keys
+from cortex_git.store.backend import RefMoved, Update
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cortex_git.config import Config
+    from cortex_git.events.model import Event
+    from cortex_git.store.backend import Backend
+    from cortex_git.store.repo import Repo
+
+SEGMENT = 200
+"""The most events that one blob holds; a longer flush is several blobs."""
+_TRIES = 100
+
+
+def is_shared(event: Event, config: Config) -> bool:
+    """Whether an event belongs into the ref that may be pushed."""
+    if event.private:
+        return False
+    if event.type in model.STRUCTURAL:
+        return config.share_structural
+    if event.type == model.PREFERENCE:
+        return config.share_preferences
+    return True
+
+
+def all_refs(backend: Backend) -> dict[str, str]:
+    """Every notes ref of every clone, ours and fetched, with its tip."""
+    found = backend.refs(keys.SHARED, keys.LOCAL, keys.REMOTES)
+    return {name: tip for name, tip in found.items() if keys.key_in(name)}
+
+
+class Writer:
+    """Writes for one clone. `moved` holds what it changed: ref to the tip before (None if new) and after."""
+
+    def __init__(self, repo: Repo, backend: Backend, config: Config) -> None:
+        if not repo.clone:
+            raise CortexError("this clone has no id; run `git cortex init`")
+        self._repo = repo
+        self._backend = backend
+        self._config = config
+        self.refs = all_refs(backend)
+        self.moved: dict[str, tuple[str | None, str]] = {}
+
+    def key(self, branch: str | None) -> str:
+        """The key of a branch, written down if it is new; a copied branch gets what its original sees."""
+        key = keys.lookup(self._repo, branch, self.refs)
+        if branch is not None and key.how != "known":
+            keys.settle(self._repo, branch, key)
+            if key.origin:
+                self._seed(branch, key)
+        return key.value
+
+    def write(self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "") -> None:
+        """Store events, given by branch (None: recorded on a detached HEAD).
+
+        With `anchored` the notes commits also say that all of this belongs to that commit.
+        Raises CortexError if a ref cannot be written; then some events may be stored, and
+        storing all of them again does no harm.
+        """
+        wanted: dict[str, tuple[str | None, list[Event]]] = {}
+        for branch, group in events.items():
+            key = self.key(branch)
+            for event in sorted(group, key=model.order):
+                namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
+                wanted.setdefault(keys.ref(namespace, key, self._repo.clone), (branch, []))[1].append(event)
+        appended = {ref: (_segments(group), _message(branch, group, anchored)) for ref, (branch, group) in wanted.items()}
+        if anchored:
+            for branch in events:
+                for ref in self.open_refs(branch) - set(wanted):
+                    appended[ref] = ([], anchor_message(branch, anchored, self.refs[ref]))
+        self._append(appended)
+
+    def open_refs(self, branch: str | None) -> set[str]:
+        """Our refs of a branch that hold events which no commit is tied to yet."""
+        key = self.key(branch)
+        names = (keys.ref(namespace, key, self._repo.clone) for namespace in (keys.SHARED, keys.LOCAL))
+        return align.open_refs(self._repo, {name: self.refs[name] for name in names if name in self.refs})
+
+    def mark(self, ref: str, branch: str | None, commit: str, upto: str) -> None:
+        """Say that one of our refs up to the notes commit `upto` belongs to `commit`."""
+        self._append({ref: ([], anchor_message(branch, commit, upto))})
+
+    def adopt(self, branch: str, blobs: Iterable[bytes], origin: str) -> None:
+        """Store segments taken over from another branch as they are."""
+        ref = keys.ref(keys.SHARED, self.key(branch), self._repo.clone)
+        message = f"cortex: carried over from {origin} to {branch}\n\nCortex-Branch: {branch}\n"
+        self._append({ref: (list(blobs), message)})
+
+    def _seed(self, branch: str, key: keys.Key) -> None:
+        origin = keys.ref(keys.SHARED, key.origin, self._repo.clone)
+        if origin in self.refs:
+            self._append_at(keys.ref(keys.SHARED, key.value, self._repo.clone), self.refs[origin])
+
+    def _append_at(self, ref: str, tip: str) -> None:
+        self._backend.update(ref, tip, self.refs.get(ref))
+        self.moved[ref] = (self.refs.get(ref), tip)
+        self.refs[ref] = tip
+
+    def _append(self, wanted: Mapping[str, tuple[list[bytes], str]]) -> None:
+        """Put commits on our refs, again and again while other processes of this clone are faster."""
+        left = dict(wanted)
+        for _ in range(_TRIES):
+            if not left:
+                return
+            updates = [Update(ref, self.refs.get(ref), blobs, text) for ref, (blobs, text) in left.items()]
+            try:
+                tips = self._backend.append(updates)
+            except RefMoved:
+                time.sleep(random.uniform(0, 0.02))
+                self.refs.update(all_refs(self._backend))
+                continue
+            for update, tip in zip(updates, tips, strict=True):
+                first = self.moved.get(update.ref, (update.old, ""))[0]
+                self.moved[update.ref] = (first, tip)
+                self.refs[update.ref] = tip
+            return
+        raise CortexError("the memory's refs are being written by too many processes at once; it will be tried again")
+
+
+def _segments(events: Sequence[Event]) -> list[bytes]:
+    return [codec.encode_segment(events[at : at + SEGMENT]) for at in range(0, len(events), SEGMENT)]
+
+
+def _message(branch: str | None, events: Sequence[Event], anchored: str) -> str:
+    count = f"{len(events)} event{'s' * (len(events) != 1)}"
+    lines = [f"cortex: {count} on {branch or 'a detached HEAD'}", ""]
+    if branch:
+        lines.append(f"Cortex-Branch: {branch}")
+    sessions = sorted({event.session for event in events if event.session})
+    lines += [f"Cortex-Session: {_one_line(session)}" for session in sessions]
+    if anchored:
+        lines.append(f"Cortex-Commit: {anchored}")
+    return "\n".join(lines) + "\n"
+
+
+def anchor_message(branch: str | None, commit: str, upto: str) -> str:
+    """The message of a notes commit that ties all before it to a commit."""
+    name = f"Cortex-Branch: {branch}\n" if branch else ""
+    return f"cortex: anchored at {commit[:12]}\n\n{name}Cortex-Commit: {commit}\nCortex-Upto: {upto}\n"
+
+
+def _one_line(text: str) -> str:
+    return "".join(c for c in text if c.isprintable())[:200]
