@@ -140,3 +140,26 @@ def _extended(entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tupl
             known.append([anchor, upto, depths.get(upto, 0)])
     closed = bool(commits[tip][1]) if tip in commits else base["closed"]
     return {"tip": tip, "depth": depth, "anchors": known, "closed": closed}
+
+
+def added_blobs(repo: Repo, pairs: Mapping[str, tuple[str, str]]) -> dict[str, list[str]] | None:
+    """For each ref and its notes commits before and after: the segments that came between, by one git.
+
+    None if anything was taken out or replaced, as only a purge does: then what was known before is void.
+    """
+    # A line `commit parent` makes git compare with that parent; --always heads each answer with the commit.
+    request = "".join(f"{new} {old}\n" for old, new in pairs.values())
+    if not request:
+        return {}
+    out = repo.git(
+        "diff-tree", "--stdin", "-r", "--raw", "--no-abbrev", "--no-renames", "--always", input=request.encode()
+    )
+    groups: list[list[str]] = []
+    for line in out.decode("utf-8", "replace").splitlines():
+        if not line.startswith(":"):
+            groups.append([])
+        elif line.split("\t")[0].endswith("A"):
+            groups[-1].append(line.split(" ")[3])
+        else:
+            return None
+    return dict(zip(pairs, groups, strict=True))

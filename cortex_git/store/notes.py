@@ -16,7 +16,7 @@ from cortex_git.store.backend import RefMoved, Update
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cortex_git.config import Config
     from cortex_git.events.model import Event
@@ -95,12 +95,6 @@ class Writer:
     def mark(self, ref: str, branch: str | None, commit: str, upto: str) -> None:
         """Say that one of our refs up to the notes commit `upto` belongs to `commit`."""
         self._append({ref: ([], anchor_message(branch, commit, upto))})
-
-    def adopt(self, branch: str, blobs: Iterable[bytes], origin: str) -> None:
-        """Store segments taken over from another branch as they are."""
-        ref = keys.ref(keys.SHARED, self.key(branch), self._repo.clone)
-        message = f"cortex: carried over from {origin} to {branch}\n\nCortex-Branch: {branch}\n"
-        self._append({ref: (list(blobs), message)})
 
     def _seed(self, branch: str, key: keys.Key) -> None:
         origin = keys.ref(keys.SHARED, key.origin, self._repo.clone)

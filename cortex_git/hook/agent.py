@@ -1,0 +1,55 @@
+"""An assistant's hooks: store what waits, keep the live view right, and greet a session that starts."""
+
+from __future__ import annotations
+
+import json
+
+from cortex_git import live
+from cortex_git.capture.drain import drain
+from cortex_git.hook.entry import log
+from cortex_git.memory import Memory
+from cortex_git.setup.rules import carries
+from cortex_git.store import spool
+from cortex_git.store.open import open_backend
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cortex_git.env import Env
+    from cortex_git.store.repo import Repo
+
+_CONTEXT_LIMIT = 10_000
+
+
+def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
+    """Handle an event whose payload the shim put into the spool; without a shim it is on standard input."""
+    if not arguments:
+        _spool_input(repo, event, env)
+    memory = Memory(env, repo, open_backend(repo, "git"))
+    for fault in drain(repo, memory.backend, memory.config).faults:
+        log(repo, f"claude {event}: {fault}", env)
+    if event == "SessionStart":
+        _greet(memory, env)
+    else:
+        live.refresh(memory)
+
+
+def _spool_input(repo: Repo, event: str, env: Env) -> None:
+    payload = env.stdin.read(spool.MAX_PAYLOAD + 1)
+    spool.write(repo.home, "claude", event, repo.work_tree or "", repo.head_line(), payload)
+
+
+def _greet(memory: Memory, env: Env) -> None:
+    """Answer with the briefing, unless the rules file has brought the very same text into the session.
+
+    The file itself is left as it is: the client may be reading it at this moment, and would
+    then show both.
+    """
+    view = live.refresh(memory, rules=False)
+    if not view.briefing or carries(memory.repo, view.briefing):
+        return
+    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": view.briefing}}
+    if len(view.briefing) <= _CONTEXT_LIMIT:
+        env.stdout.write(json.dumps(answer) + "\n")
+        env.stdout.flush()

@@ -1,0 +1,199 @@
+"""The memory of one repository as commands and servers read and write it."""
+
+from __future__ import annotations
+
+import os
+
+from cortex_git.errors import CortexError
+from cortex_git.events import codec, model
+from cortex_git.events.redact import redact_event
+from cortex_git.projections.items import events_of, item_files
+from cortex_git.store import align, keys, notes
+from cortex_git.store.held import held
+from cortex_git.store.open import open_backend
+from cortex_git.store.repo import require
+from cortex_git.views.standing import fold, unique
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from cortex_git.config import Config
+    from cortex_git.env import Env
+    from cortex_git.events.model import Event
+    from cortex_git.store.backend import Backend
+    from cortex_git.store.repo import Repo
+    from cortex_git.views.standing import Standing
+
+
+class Memory:
+    """One repository's memory. Every read is aligned with HEAD as it is at that moment."""
+
+    def __init__(self, env: Env, repo: Repo, backend: Backend) -> None:
+        self.env = env
+        self.repo = repo
+        self.backend = backend
+        self.config: Config = repo.config()
+        self.damaged = 0
+        """Entries of segments that were read and are no events."""
+        self._refs: dict[str, str] | None = None
+
+    @classmethod
+    def open(cls, env: Env, prefer: str = "pygit2") -> Memory:
+        """The memory of the repository that the process is in.
+
+        Raises CortexError if there is none, or if `init` was not run in it.
+        """
+        repo = require(env.cwd, env.variables)
+        if not repo.initialised:
+            raise CortexError("this repository has no memory yet; start one with `git cortex init`")
+        return cls(env, repo, open_backend(repo, prefer))
+
+    # ---- reading
+
+    def refs(self) -> dict[str, str]:
+        """All notes refs with their tips, ours and fetched."""
+        if self._refs is None:
+            self._refs = notes.all_refs(self.backend)
+        return self._refs
+
+    def forget_refs(self) -> None:
+        """Look at the refs anew at the next read."""
+        self._refs = None
+
+    def position(self, rev: str | None = None) -> tuple[str | None, str | None]:
+        """Branch (None: detached) and commit (None: unborn) of HEAD, or of another branch or commit.
+
+        Raises CortexError if there is no such branch or commit.
+        """
+        if rev is None:
+            return self.repo.branch(), self.repo.head()
+        if keys.exists(self.repo, rev):
+            out = self.repo.git("rev-parse", "--verify", f"refs/heads/{rev}^{{commit}}")
+            return rev, out.decode().strip()
+        status, out, _ = self.repo.git_status("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}")
+        if status:
+            raise CortexError(f"there is no branch or commit {rev}; `git branch` lists the branches")
+        return None, out.decode().strip()
+
+    def alignment(self, branch: str | None, head: str | None) -> align.Visible:
+        """Which refs are seen from there, and up to where."""
+        key = keys.lookup(self.repo, branch, self.refs())
+        seen = align.visible(self.repo, self.backend, self.refs(), key.value, head)
+        if key.origin:  # a copied branch that was not written to yet sees what its original sees
+            original = align.visible(self.repo, self.backend, self.refs(), key.origin, head)
+            seen.tips.update(original.tips)
+            seen.own |= original.own
+        return seen
+
+    def visible(self, rev: str | None = None) -> list[Event]:
+        """All events that a branch sees (by default the one checked out), in the order of time."""
+        branch, head = self.position(rev)
+        seen = self.alignment(branch, head)
+        own: set[str] = set()
+        others: set[str] = set()
+        for ref, tip in seen.tips.items():
+            (own if ref in seen.own else others).update(self.backend.tree(tip).values())
+        events = list(self.read(own))
+        events += (event for event in self.read(others - own) if crosses(event))
+        loose = {blob for tip in seen.loose.values() for blob in self.backend.tree(tip).values()}
+        events += (event for event in self.read(loose) if event.commit == head)
+        files = item_files(self.backend, head) if head else {}
+        events += (event for event in self.item_events(files) if crosses(event) or event.branch == branch)
+        gone = self.gone(head, files)
+        return [event for event in unique(events) if event.id not in gone]
+
+    def everything(self) -> list[Event]:
+        """All events of all branches and clones, and the items at HEAD, in the order of time."""
+        blobs = {blob for tip in self.refs().values() for blob in self.backend.tree(tip).values()}
+        head = self.repo.head()
+        return unique([*self.read(blobs), *self.item_events(item_files(self.backend, head) if head else {})])
+
+    def read(self, blobs: Iterable[str]) -> Iterator[Event]:
+        """The events in these segments."""
+        for _, data in self.backend.blobs(blobs):
+            events, bad = codec.decode_segment(data)
+            self.damaged += bad
+            yield from events
+
+    def item_events(self, files: Mapping[str, str]) -> list[Event]:
+        """The events that committed item files hold, given path to blob id."""
+        return events_of(self._contents(files))
+
+    def _contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
+        paths: dict[str, list[str]] = {}
+        for path, blob in files.items():
+            paths.setdefault(blob, []).append(path)
+        return {path: data for blob, data in self.backend.blobs(paths) for path in paths[blob]}
+
+    def held(self, head: str | None) -> dict[str, list[str]]:
+        """Every item file that a commit which `head` can reach ever held: path to the ids of its events."""
+        return held(self.repo, head, self._ids_of)
+
+    def _ids_of(self, files: Mapping[str, str]) -> dict[str, list[str]]:
+        contents = self._contents(files)
+        return {path: [event.id for event in events_of({path: data})] for path, data in contents.items()}
+
+    def gone(self, head: str | None, files: Mapping[str, str]) -> set[str]:
+        """Ids whose item was in a commit that `head` can reach and is no longer: how a reviewer rejects one.
+
+        `files` are the items at `head`. While the folder's README is missing, absence says nothing.
+        """
+        ever = self.held(head)
+        missing = {id for path, ids in ever.items() if path not in files for id in ids}
+        if not missing or head is None or self.repo.git_status("cat-file", "-e", f"{head}:.cortex/README.md")[0]:
+            return set()
+        return missing - {id for path in files for id in ever.get(path, ())}
+
+    def standing(self, rev: str | None = None) -> Standing:
+        """Where things stand on a branch."""
+        return fold(self.visible(rev))
+
+    def find(self, prefix: str, among: Sequence[Event] | None = None) -> Event:
+        """The event whose id starts with `prefix`.
+
+        Looks at what the branch sees, then everywhere. Raises CortexError if there is none or more than one.
+        """
+        wanted = prefix.strip().lower()
+        if len(wanted) < 4 or set(wanted) - set("0123456789abcdef"):
+            raise CortexError(f"{prefix!r} is no id; give at least 4 hex digits of one that `git cortex log` shows")
+        places = [lambda: among] if among is not None else [self.visible, self.everything]
+        for place in places:
+            found = [event for event in place() or () if event.id.startswith(wanted)]
+            if len(found) > 1:
+                raise CortexError(f"{prefix} is the start of {len(found)} ids: " + ", ".join(e.id for e in found[:5]))
+            if found:
+                return found[0]
+        raise CortexError(f"there is no event {prefix}; `git cortex log --all` lists them")
+
+    # ---- writing
+
+    def record(self, events: Sequence[Event]) -> list[Event]:
+        """Store events under the branch that is checked out and return those that it did not hold yet.
+
+        Secrets are taken out first. Raises CortexError if the refs cannot be written.
+        """
+        branch, head = self.position()
+        author = self.repo.author()
+        clean = [redact_event(event) for event in events]
+        filled = [
+            event.replace(
+                branch=event.branch or branch or "", commit=event.commit or head or "", author=event.author or author
+            )
+            for event in clean
+        ]
+        known = {event.id for event in self.visible()}
+        new = [event for event in filled if event.id not in known]
+        if new:
+            notes.Writer(self.repo, self.backend, self.config).write({branch: new})
+            self.forget_refs()
+        return new
+
+    def path(self, *parts: str) -> str:
+        """A path under our folder in the git directory."""
+        return os.path.join(self.repo.home, *parts)
+
+
+def crosses(event: Event) -> bool:
+    """Whether an event is seen on other branches than its own: all but plans."""
+    return event.type not in (model.PLAN, model.STEP)

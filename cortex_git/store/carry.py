@@ -1,0 +1,59 @@
+"""Carry-over: what was said before a branch was made goes with the branch, as uncommitted changes do."""
+
+from __future__ import annotations
+
+from cortex_git.events import codec, model
+from cortex_git.store import align, history, keys, notes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cortex_git.config import Config
+    from cortex_git.events.model import Event
+    from cortex_git.store.backend import Backend
+    from cortex_git.store.repo import Repo
+
+
+def carry_over(repo: Repo, backend: Backend, config: Config, branch: str) -> None:
+    """Give a branch that is checked out for the first time its key, and with it the open events of its origin.
+
+    Open are those of this clone that no commit is tied to under any key. They stay visible
+    where they were said, too.
+    """
+    writer = notes.Writer(repo, backend, config)
+    origin = history.came_from(repo, branch)
+    events = _open_events(repo, backend, writer, origin) if origin else []
+    if events:
+        writer.write({branch: events})
+    else:
+        writer.key(branch)
+
+
+def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, origin: str) -> list[Event]:
+    key = keys.lookup(repo, origin, writer.refs).value
+    names = [keys.ref(namespace, key, repo.clone) for namespace in (keys.SHARED, keys.LOCAL)]
+    refs = {name: writer.refs[name] for name in names if name in writer.refs}
+    still_open = align.open_refs(repo, refs)
+    events: list[Event] = []
+    for name, anchors in align.anchors(repo, {name: refs[name] for name in still_open}).items():
+        blobs = set(backend.tree(refs[name]).values())
+        tied = max(anchors, key=lambda anchor: anchor.depth, default=None)
+        if tied:
+            blobs -= set(backend.tree(tied.upto).values())
+        for _, data in backend.blobs(blobs):
+            events += codec.decode_segment(data)[0]
+    elsewhere = _tied_elsewhere(repo, backend, writer, key) if events else set()
+    return [e for e in events if e.type not in model.BOOKKEEPING and e.id not in elsewhere]
+
+
+def _tied_elsewhere(repo: Repo, backend: Backend, writer: notes.Writer, key: str) -> set[str]:
+    """Ids that are tied to a commit under another key of this clone, to which they were carried before."""
+    mine = {
+        name: tip
+        for name, tip in writer.refs.items()
+        if name.endswith("/" + repo.clone) and keys.key_in(name) != key and not name.startswith(keys.REMOTES)
+    }
+    blobs: set[str] = set()
+    for anchors in align.anchors(repo, mine).values():
+        if anchors:
+            blobs.update(backend.tree(max(anchors, key=lambda anchor: anchor.depth).upto).values())
+    return {event.id for _, data in backend.blobs(blobs) for event in codec.decode_segment(data)[0]}
