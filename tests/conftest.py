@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 NAME, MAIL = "Ada Author", "ada@example.org"
 _DROPPED = ("GIT_", "CORTEX_", "CLAUDE", "XDG_", "LC_", "PYTHON", "ANTHROPIC_")
 _KEPT = ("CLAUDE_CLI",)
+_NO_CLIENT = "CLAUDE_CLI names no Claude Code client"
 _FIRST_COMMIT = 1767225600  # 2026-01-01T00:00:00Z; each further commit is a minute later
+
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("repeatable")
 
 
 def shared(path: str) -> Path:
@@ -195,3 +201,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def repo(tmp_path: Path, home: Path) -> TestRepo:
     """An empty repository on the branch `main`, before `git cortex init`."""
     return TestRepo.make(tmp_path / "repo")
+
+
+@pytest.fixture
+def client() -> Path:
+    """The real Claude Code client that CLAUDE_CLI names, or a skip that the summary repeats loudly."""
+    path = os.environ.get("CLAUDE_CLI")
+    if not path:
+        pytest.skip(_NO_CLIENT)
+    return Path(path)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly that the end-to-end tests were not run."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if _NO_CLIENT in str(report.longrepr)]
+    if skipped:
+        text = f"{len(skipped)} TESTS WITH THE REAL CLIENT WERE NOT RUN: {_NO_CLIENT}"
+        terminalreporter.write_sep("!", text, red=True, bold=True)
