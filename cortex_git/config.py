@@ -6,6 +6,7 @@ beside the spool and read from there while the file's size and time stay the sam
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -65,20 +66,17 @@ def load(path: str, cache: str) -> tuple[Config, list[str]]:
     except OSError:
         return Config(), []
     stamp = [status.st_size, status.st_mtime_ns, list(SETTINGS)]
-    try:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         with open(cache, encoding="utf-8") as file:
             kept = json.load(file)
         if kept["stamp"] == stamp:
-            return Config({k: tuple(v) if isinstance(v, list) else v for k, v in kept["values"].items()}), kept["faults"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass
+            values = {name: tuple(v) if isinstance(v, list) else v for name, v in kept["values"].items()}
+            return Config(values), kept["faults"]
     values, faults = _read(path)
-    try:
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time only
         with open(f"{cache}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump({"stamp": stamp, "values": values, "faults": faults}, file)
         os.replace(f"{cache}.{os.getpid()}", cache)
-    except OSError:
-        pass  # a cache that cannot be written costs time only
     return Config(values), faults
 
 

@@ -9,8 +9,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from cortex_git.env import Env  # noqa: E402
-from cortex_git.hook.entry import run  # noqa: E402
+from cortex_git.env import Env
+from cortex_git.hook.entry import run
 
 if __name__ == "__main__":
     sys.exit(run(sys.argv[1:], Env.of_process()))

@@ -11,7 +11,7 @@ import os
 
 from cortex_git import briefing
 from cortex_git.digest import sha256_hex
-from cortex_git.events import codec
+from cortex_git.events import codec, model
 from cortex_git.memory import crosses
 from cortex_git.projections.items import PLANS, item_files
 from cortex_git.setup.rules import write_rules
@@ -114,7 +114,7 @@ def _may_grow(kept: dict[str, Any], seen: align.Visible, files: dict[str, str], 
 def _new_events(
     memory: Memory, branch: str | None, seen: align.Visible, files: dict[str, str], kept: dict[str, Any]
 ) -> list[Event] | None:
-    """The events that came into view since the kept state; None if something of it went out of view."""
+    """The events that came into view since the kept state; None if adding them would not be enough."""
     before: dict[str, str] = kept["tips"]
     moved = {ref: (before[ref], tip) for ref, tip in seen.tips.items() if ref in before and before[ref] != tip}
     segments = align.added_blobs(memory.repo, moved)
@@ -128,7 +128,10 @@ def _new_events(
         blobs = [blob for ref, group in segments.items() if (ref in seen.own) is own for blob in group]
         new += (event for event in memory.read(blobs) if own or crosses(event))
     fresh = {path: blob for path, blob in files.items() if kept["items"].get(path) != blob}
-    return new + [event for event in memory.item_events(fresh) if crosses(event) or event.branch == branch]
+    new += (event for event in memory.item_events(fresh) if crosses(event) or event.branch == branch)
+    known = {value["id"] for value in kept["events"]} | {event.id for event in new}
+    brought_back = any(event.type == model.PINNED and event.target not in known for event in new)
+    return None if brought_back else new
 
 
 def _decoded(values: object) -> list[Event]:

@@ -7,7 +7,7 @@ import os
 from cortex_git import live
 from cortex_git.events import codec, model
 from cortex_git.store import align, keys
-from cortex_git.store.locking import read_json, write_json
+from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def _own_items(memory: Memory, key: str, ref: str, tip: str) -> dict[str, Any]:
                 kept["items"][event.id] = blob
             kept["plans"] = kept["plans"] or (event.type in _PLANS and not event.private)
     kept["tip"] = tip
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    write_json(path, kept)
+    keep_json(path, kept)
     return kept
 
 

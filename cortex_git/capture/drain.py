@@ -64,9 +64,7 @@ def drain(repo: Repo, backend: Backend, config: Config, *, patience: float = PAT
     return done
 
 
-def _drain_batch(
-    repo: Repo, backend: Backend, config: Config, state: _State, names: list[str], done: Drained
-) -> None:
+def _drain_batch(repo: Repo, backend: Backend, config: Config, state: _State, names: list[str], done: Drained) -> None:
     units: list[Unit] = []
     transcripts: dict[str, str] = {}
     taken: list[str] = []

@@ -40,7 +40,7 @@ def to_dict(event: Event) -> dict[str, object]:
         values[name] = getattr(event, name)
     for name in _LISTS:
         values[name] = list(getattr(event, name))
-    out = {name: values[name] for name in _ORDER if values[name] not in ("", [], {})}
+    out = {name: values[name] for name in _ORDER if name == "content" or values[name] not in ("", [], {})}
     out.update((name, event.extra[name]) for name in sorted(event.extra) if name != "v")
     return out
 
@@ -54,7 +54,7 @@ def from_dict(values: Mapping[str, object]) -> Event | None:
     type, content, time, id = (values.get(name) for name in ("type", "content", "time", "id"))
     if not (isinstance(type, str) and isinstance(content, str) and isinstance(time, str) and is_id(id)):
         return None
-    texts = {name: value for name in _TEXTS if isinstance(value := values.get(name), str)}
+    texts = {name: value if isinstance(value := values.get(name), str) else "" for name in _TEXTS}
     lists = {
         name: [item for item in value if isinstance(item, str)]
         for name in _LISTS

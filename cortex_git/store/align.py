@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.store import keys
-from cortex_git.store.locking import read_json, write_json
+from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
 
-_FORMAT = "%H%x00%P%x00%(trailers:key=Cortex-Commit,valueonly,separator=%x20)%x00%(trailers:key=Cortex-Upto,valueonly,separator=%x20)"
+_TRAILER = "%(trailers:key={},valueonly,separator=%x20)"
+_FORMAT = f"%H%x00%P%x00{_TRAILER.format('Cortex-Commit')}%x00{_TRAILER.format('Cortex-Upto')}"
 
 
 class Anchor:
-    """`commit` of the code, the notes commit `upto` which everything belongs to it, and how deep that lies in its ref."""
+    """Everything up to the notes commit `upto`, which lies `depth` commits deep in its ref, belongs to `commit`."""
 
     __slots__ = ("commit", "depth", "upto")
 
@@ -92,11 +93,7 @@ def _kept(repo: Repo, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         for name, tip in stale.items():
             kept[name] = _extended(kept.get(name), tip, commits)
         kept = {name: value for name, value in kept.items() if name in refs or name not in stale}
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        try:
-            write_json(path, kept)
-        except OSError:
-            pass  # without the cache it only takes longer
+        keep_json(path, kept)
     return kept
 
 

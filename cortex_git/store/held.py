@@ -1,10 +1,10 @@
-"""Which item files any commit that HEAD can reach has ever held: what was there and is gone was taken out on purpose."""
+"""Which item files the history of HEAD has ever held: what was there and is gone was taken out on purpose."""
 
 from __future__ import annotations
 
 import os
 
-from cortex_git.store.locking import read_json, write_json
+from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +41,7 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
         del kept[base]
     for old in list(kept)[:-_ENTRIES]:
         del kept[old]
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    try:
-        write_json(path, kept)
-    except OSError:
-        pass  # without the cache it only takes longer
+    keep_json(path, kept)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -63,6 +64,13 @@ def write_text(path: str, text: str) -> None:
 def write_json(path: str, value: object) -> None:
     """The same for a value as JSON."""
     write_text(path, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def keep_json(path: str, value: object) -> None:
+    """The same for what is kept for speed only, making its folder; where it cannot be written it is not kept."""
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        write_json(path, value)
 
 
 def read_json(path: str) -> dict[str, object]:

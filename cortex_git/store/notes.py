@@ -79,7 +79,9 @@ class Writer:
             for event in sorted(group, key=model.order):
                 namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
                 wanted.setdefault(keys.ref(namespace, key, self._repo.clone), (branch, []))[1].append(event)
-        appended = {ref: (_segments(group), _message(branch, group, anchored)) for ref, (branch, group) in wanted.items()}
+        appended = {
+            ref: (_segments(group), _message(branch, group, anchored)) for ref, (branch, group) in wanted.items()
+        }
         if anchored:
             for branch in events:
                 for ref in self.open_refs(branch) - set(wanted):

@@ -78,9 +78,7 @@ def git_status(
     return done.returncode, done.stdout, done.stderr
 
 
-def git(
-    args: Sequence[str], cwd: str, *, input: bytes = b"", variables: Mapping[str, str] | None = None
-) -> bytes:
+def git(args: Sequence[str], cwd: str, *, input: bytes = b"", variables: Mapping[str, str] | None = None) -> bytes:
     """Run git and return its standard output. Raises GitError if it fails."""
     status, out, err = git_status(args, cwd, input=input, variables=variables)
     if status:

@@ -74,9 +74,7 @@ class Repo:
             work_tree = os.fsdecode(out).rstrip("\n") if not status else None
         return cls(git_dir, common_dir, work_tree or None, variables)
 
-    def git(
-        self, *args: str, input: bytes = b"", variables: Mapping[str, str] | None = None
-    ) -> bytes:
+    def git(self, *args: str, input: bytes = b"", variables: Mapping[str, str] | None = None) -> bytes:
         """Run git in this repository and return its output. Raises GitError."""
         return git(args, self.work_tree or self.git_dir, input=input, variables=self._located(variables))
 

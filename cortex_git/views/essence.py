@@ -32,8 +32,8 @@ _CHANGES = 2000
 def essence(events: Iterable[Event]) -> list[Event]:
     """The newest events of each type, by time.
 
-    `essence([*essence(a), *b]) == essence([*a, *b])`: so a kept essence is brought forward by
-    new events alone.
+    `essence([*essence(a), *b]) == essence([*a, *b])`, unless b pins what essence(a) dropped: so a
+    kept essence is brought forward by new events alone.
     """
     ordered = unique(events)
     pinned = {event.target for event in ordered if event.type == model.PINNED}

@@ -34,7 +34,7 @@ class Plan:
 
 
 class Session:
-    """One session of an assistant. `started` and `ended` are times of events; `events` counts what is remembered of it."""
+    """One session of an assistant, from its first to its last event; `events` counts those but its bookkeeping."""
 
     __slots__ = ("agent", "ended", "events", "id", "started")
 
@@ -50,8 +50,20 @@ class Standing:
     """The outcome of a fold. Lists are newest first and leave out what was retracted or superseded."""
 
     __slots__ = (
-        "accepted", "decisions", "files", "learned", "pinned", "plan", "preferences", "rejected", "reinforced",
-        "retracted", "sessions", "superseded", "tasks", "unknown",
+        "accepted",
+        "decisions",
+        "files",
+        "learned",
+        "pinned",
+        "plan",
+        "preferences",
+        "reinforced",
+        "rejected",
+        "retracted",
+        "sessions",
+        "superseded",
+        "tasks",
+        "unknown",
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -1,0 +1,159 @@
+"""Finding the repository, its HEAD and its settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import TestRepo
+
+from cortex_git import config
+from cortex_git.store.repo import Repo
+
+
+def discover(path: Path | str, **variables: str) -> Repo | None:
+    return Repo.discover(str(path), {**os.environ, **variables})
+
+
+def found(path: Path | str, **variables: str) -> Repo:
+    repo = discover(path, **variables)
+    assert repo is not None
+    return repo
+
+
+def test_a_subdirectory_is_the_same_memory(repo: TestRepo) -> None:
+    """From anywhere in the work tree the same folders are found."""
+    repo.write({"src/deep/file": ""})
+
+    assert (found(repo.path).home, str(repo.path)) == (
+        found(repo.path / "src/deep").home,
+        found(repo.path / "src").work_tree,
+    )
+
+
+def test_a_linked_work_tree_is_the_same_memory(repo: TestRepo) -> None:
+    """A linked work tree shares the memory and has a HEAD of its own."""
+    repo.commit()
+    repo.git("worktree", "add", "-q", "-b", "other", "../linked")
+    linked = found(repo.path.parent / "linked")
+
+    assert found(repo.path).home == linked.home
+    assert ("main", "other") == (found(repo.path).branch(), linked.branch())
+
+
+def test_a_submodule_has_a_memory_of_its_own(repo: TestRepo, tmp_path: Path) -> None:
+    """Within a submodule it is the submodule's repository that counts."""
+    TestRepo.make(tmp_path / "part").commit({"f": "x"})
+    repo.git("submodule", "add", "-q", str(tmp_path / "part"), "part")
+
+    inner = found(repo.path / "part")
+
+    assert str(repo.path / ".git/modules/part") == inner.common_dir
+    assert str(repo.path / "part") == inner.work_tree
+
+
+def test_outside_of_a_repository_nothing_is_found(tmp_path: Path) -> None:
+    """A folder that lies in no repository has no memory."""
+    assert discover(tmp_path) is None
+
+
+def test_a_bare_repository_has_no_work_tree(tmp_path: Path, home: Path) -> None:
+    """A bare repository is found, from its folder and from one inside it."""
+    TestRepo.make(tmp_path / "bare.git", "--bare")
+
+    for place in ("bare.git", "bare.git/refs"):
+        assert found(tmp_path / place).work_tree is None
+
+
+def test_git_says_where_a_hook_runs(repo: TestRepo, tmp_path: Path) -> None:
+    """GIT_DIR, which git sets for its hooks, counts more than the working directory."""
+    assert (
+        str(repo.path / ".git")
+        == found(tmp_path, GIT_DIR=str(repo.path / ".git"), GIT_WORK_TREE=str(repo.path)).git_dir
+    )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_head_is_what_git_says(repo: TestRepo, packed: bool) -> None:
+    """The commit of HEAD is read right from a loose and from a packed ref."""
+    sha = repo.commit()
+    if packed:
+        repo.git("pack-refs", "--all")
+
+    assert sha == found(repo.path).head()
+
+
+def test_unborn_and_detached_heads_are_told_apart(repo: TestRepo) -> None:
+    """An unborn branch has a name and no commit, a detached HEAD a commit and no name."""
+    assert ("main", None) == (found(repo.path).branch(), found(repo.path).head())
+
+    sha = repo.commit()
+    repo.git("checkout", "-q", "--detach")
+
+    assert (None, sha) == (found(repo.path).branch(), found(repo.path).head())
+
+
+def test_during_a_rebase_the_branch_is_the_one_that_is_rebased(repo: TestRepo) -> None:
+    """While a rebase has stopped at a conflict, HEAD is detached but the branch is known."""
+    repo.commit({"f": "1"})
+    repo.git("switch", "-qc", "feature")
+    repo.commit({"f": "2"})
+    repo.git("switch", "-q", "main")
+    repo.commit({"f": "3"})
+    repo.git("switch", "-q", "feature")
+    repo.git("rebase", "-q", "main", check=False)
+
+    assert "feature" == found(repo.path).branch()
+
+
+def test_the_identity_is_that_of_git(repo: TestRepo) -> None:
+    """Name and mail are git's; a repository that knows none gets a stand-in instead of an error."""
+    repo.git("config", "user.name", "Grace <Hopper>")
+    assert "Grace Hopper <ada@example.org>" == found(repo.path).identity()
+
+    variables = {"GIT_COMMITTER_NAME": "Ci", "GIT_COMMITTER_EMAIL": "ci@example.org"}
+    assert ("Ci <ci@example.org>", "Ci") == (
+        found(repo.path, **variables).identity(),
+        found(repo.path, **variables).author(),
+    )
+
+
+def test_settings_are_read_once_and_again_after_a_change(repo: TestRepo) -> None:
+    """A setting takes effect, its cached copy is used, and an edit is seen at once."""
+    path, cache = repo.path / "config.toml", repo.path / "cache.json"
+    path.write_text("[briefing]\ntokens = 500\n")
+    assert 500 == config.load(str(path), str(cache))[0].briefing_tokens
+    assert 500 == config.load(str(path), str(cache))[0].briefing_tokens
+
+    path.write_text("[briefing]\ntokens = 1500\n")
+
+    assert 1500 == config.load(str(path), str(cache))[0].briefing_tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[briefing]\ntokens = 'many'\n", "briefing.tokens must be a whole number"),
+        ("[projections]\npages = 'sometimes'\n", "projections.pages must be one of default-branch"),
+        ("[briefing]\ncolour = 1\n", "there is no setting briefing.colour"),
+        ("default_branch = 3\n", "default_branch must be text"),
+        ("[capture]\nignore = [1]\n", "capture.ignore must be a list of texts"),
+        ("not toml", "cannot be read"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_keeps_its_default(tmp_path: Path, text: str, fault: str) -> None:
+    """A mistake in the settings is one sentence, and never stops a hook."""
+    (tmp_path / "config.toml").write_text(text)
+
+    loaded, faults = config.load(str(tmp_path / "config.toml"), str(tmp_path / "cache.json"))
+
+    assert fault in faults[0]
+    assert 2000 == loaded.briefing_tokens
+
+
+def test_every_setting_has_a_value_of_its_own_kind() -> None:
+    """The defaults pass the check that a file's values must pass."""
+    for name in config.SETTINGS:
+        value = getattr(config.Config(), name)
+        config._checked(name, list(value) if isinstance(value, tuple) else value)
