@@ -1,0 +1,57 @@
+"""Items: the files under `.cortex/` that carry events, one a decision, one a session's facts, one a branch's plan.
+
+An item is a document that people and tools for decision records read, and it holds its events
+whole. Its body never changes. A checksum covers everything but the lines `status` and
+`superseded-by`, so that a change made by hand is found in the file alone.
+"""
+
+from __future__ import annotations
+
+from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS, STATUSES, Item, ids_of, is_item
+from cortex_git.projections.reading import parse
+from cortex_git.projections.writing import render, render_learned, render_plan, rerender, restate
+from cortex_git.views.standing import unique
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_git.events.model import Event
+    from cortex_git.store.backend import Backend
+
+__all__ = [
+    "DECISIONS", "FOLDER", "LEARNED", "PLANS", "STATUSES", "Item", "events_of", "ids_of", "is_item", "item_files",
+    "items_at", "parse", "render", "render_learned", "render_plan", "rerender", "restate",
+]  # fmt: skip
+
+
+def item_files(backend: Backend, rev: str) -> dict[str, str]:
+    """Path to blob id of every item file of a commit. Raises CortexError if there is no such commit."""
+    found = {}
+    for path, blob in backend.tree(rev, FOLDER.rstrip("/")).items():
+        whole = path if path.startswith(FOLDER) else FOLDER + path
+        if is_item(whole):
+            found[whole] = blob
+    return found
+
+
+def items_at(backend: Backend, rev: str) -> dict[str, bytes]:
+    """Path to content of every file under `.cortex/` of a commit. Raises CortexError if there is no such commit."""
+    paths: dict[str, list[str]] = {}
+    for path, blob in backend.tree(rev, FOLDER.rstrip("/")).items():
+        paths.setdefault(blob, []).append(path if path.startswith(FOLDER) else FOLDER + path)
+    return {path: data for blob, data in backend.blobs(paths) for path in paths[blob]}
+
+
+def events_of(items: Mapping[str, bytes]) -> list[Event]:
+    """The events in item files, one copy of each, in the order of time; other files and damaged ones are passed over.
+
+    Events of plans are among them: they count on their own branch only, which is the caller's affair.
+    """
+    found: list[Event] = []
+    for path, data in items.items():
+        if is_item(path):
+            item = parse(path, data)
+            found += item.events
+            found += item.ticks
+    return unique(found)
