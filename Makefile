@@ -26,7 +26,7 @@ test-all: lint types
 	CLAUDE_CLI="$$(.ci/client)" $(RUNS) pytest -q -n 2 --hypothesis-profile=random
 
 demo: $(READY)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python demo/run.py
+	@$(BIN)/python docs/demo/demo.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py $(ARGS)

@@ -141,6 +141,18 @@ def session_start(store: Store) -> Cost:
 
 def commit(store: Store) -> Cost:
     """pre-commit and post-commit of a commit to which no memory belongs."""
+    git(store.path, "commit", "--quiet", "--allow-empty", "-m", "Takes along what other cases left")
+    return _commit(store)
+
+
+def commit_memory(store: Store) -> Cost:
+    """pre-commit and post-commit of a commit that brings a new decision along."""
+    store.edit()
+    store.stop()
+    return _commit(store)
+
+
+def _commit(store: Store) -> Cost:
     store.turn += 1
     (store.path / "bench.txt").write_text(f"{store.turn}\n")
     store.quiet_git("add", "bench.txt")
@@ -180,6 +192,7 @@ CASES: dict[str, Case] = {
     "stop": stop,
     "session-start": session_start,
     "commit": commit,
+    "commit-memory": commit_memory,
     "checkout-same": checkout_same,
     "checkout-other": checkout_other,
 }

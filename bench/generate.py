@@ -20,7 +20,7 @@ from cortex_git.env import Env, rfc3339
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.projections.items import render
+from cortex_git.projections.items import render, render_learned
 from cortex_git.store import notes
 
 _START = 1767225600.0  # 2026-01-01T00:00:00Z
@@ -53,10 +53,11 @@ class Session:
 
     def items(self) -> Iterator[tuple[str, bytes]]:
         """The files that its commit adds to `.cortex/`."""
-        for event in (event for turn in self.turns for event in turn):
-            if event.type in (model.DECISION, model.REJECTED):
-                status = "rejected" if event.type == model.REJECTED else "proposed"
-                yield render(event, status=status)
+        events = [event for turn in self.turns for event in turn]
+        yield from (render(event) for event in events if event.type in (model.DECISION, model.REJECTED))
+        learned = [event for event in events if event.type in (model.KNOWLEDGE, model.RESOLVED)]
+        if learned:
+            yield render_learned(learned)
 
 
 def sessions(events: int, seed: int = 1) -> list[Session]:
@@ -127,11 +128,12 @@ def make(path: Path, events: int, seed: int = 1) -> None:
     """Make the repository at `path`, which must not exist, as `git cortex init` and the hooks would have left it."""
     path.mkdir(parents=True)
     git(path, "init", "--quiet", "--initial-branch=main")
-    planned = sessions(events, seed)
-    commits = _history(path, planned)
-    git(path, "reset", "--quiet", "--hard")
     init(path)
-    _commit_template(path)
+    laid = [file for file in (path / ".cortex").rglob("*") if file.is_file()]
+    folder = {str(file.relative_to(path)): file.read_bytes() for file in laid}
+    planned = sessions(events, seed)
+    commits = _history(path, planned, {"src/app.py": b"print('hello')\n", **folder})
+    git(path, "reset", "--quiet", "--hard")
     _write(path, planned, commits)
     branches = list(dict.fromkeys(session.branch for session in planned))
     for start in range(0, len(branches) - _KEPT_BRANCHES, 100):
@@ -142,12 +144,6 @@ def init(path: Path) -> None:
     """What a user does first."""
     command = [sys.executable, "-m", "cortex_git", "init", "--yes"]
     subprocess.run(command, cwd=path, check=True, stdout=subprocess.DEVNULL)
-
-
-def _commit_template(path: Path) -> None:
-    if (path / ".cortex").is_dir() and git(path, "status", "--porcelain", ".cortex"):
-        git(path, "add", ".cortex")
-        git(path, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "-m", "Start a memory")
 
 
 class _Stream:
@@ -181,10 +177,10 @@ class _Stream:
         self.commit("main", f"Merge {branch}", self._brought.pop(branch), merged=branch)
 
 
-def _history(path: Path, planned: list[Session]) -> list[str]:
+def _history(path: Path, planned: list[Session], first: dict[str, bytes]) -> list[str]:
     """The commits of the sessions, one each, with a merge into main when a branch ends."""
     stream = _Stream()
-    stream.commit("main", "Start", {"src/app.py": b"print('hello')\n"})
+    stream.commit("main", "Start", first)
     last = {session.branch: session.number for session in planned}
     ended = set(list(last)[:-_KEPT_BRANCHES])
     marks: list[int] = []
