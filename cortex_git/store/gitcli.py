@@ -1,131 +1,214 @@
-"""The backend that speaks to git's plumbing: opens every repository that git opens, and is cheap to start."""
+"""Storage through git's own commands, in as few processes as can be: for hooks, and where libgit2 cannot open.
+
+Each call gives git its whole input at once and then takes its whole output, so neither can wait for the other.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 
 from cortex_git.digest import blob_id
+from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
-from cortex_git.store.backend import MAX_BLOB, NotesCommit, RefMoved, note_path
+from cortex_git.store.backend import (
+    LOCK_PATIENCE,
+    MAX_BLOB,
+    Backend,
+    NotesCommit,
+    RefMoved,
+    check_ref,
+    is_object_id,
+    lock_left,
+    path_of,
+    text_bytes,
+)
+from cortex_git.store.process import GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cortex_git.store.backend import Update
     from cortex_git.store.repo import Repo
 
-_FIELDS = "%H%x00%cI%x00%an <%ae>%x00%B%x01"
+_BATCH = 32 * 1024 * 1024
+"""How many bytes of blobs are asked of git at a time."""
+
+# Objects that a partial clone lacks count as missing: a hook must not start a download.
+_VARIABLES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+_MILLIS = str(round(LOCK_PATIENCE * 1000))
+_MOVING = (
+    "-c", f"core.filesRefLockTimeout={_MILLIS}", "-c", f"core.packedRefsTimeout={_MILLIS}",
+    "-c", f"reftable.lockTimeout={_MILLIS}", "-c", f"core.hooksPath={os.devnull}",
+)  # fmt: skip
+_LOCK = re.compile(r"Unable to create '([^\n]+\.lock)': File exists")
+_CRASH = re.compile(r"dumping crash report to ([^\n]*fast_import_crash_\d+)")
 
 
-class GitBackend:
-    """git in few processes. See `Backend` for what the methods promise."""
+class GitBackend(Backend):
+    """The store of one repository, read and written by the `git` program."""
+
+    __slots__ = ("_repo",)
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
 
     def refs(self, *prefixes: str) -> dict[str, str]:
-        out = self._repo.git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
-        return {name: id for id, _, name in (line.partition(" ") for line in os.fsdecode(out).splitlines())}
+        out = self._git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
+        pairs = (line.partition(" ") for line in os.fsdecode(out).splitlines())
+        return {name: id for id, _, name in pairs}
 
     def tree(self, rev: str, folder: str = "") -> dict[str, str]:
-        paths = ["--", folder.rstrip("/") + "/"] if folder else []
-        status, out, _ = self._repo.git_status("ls-tree", "-r", "-z", "--full-tree", rev, *paths)
-        found: dict[str, str] = {}
-        for entry in [] if status else os.fsdecode(out).split("\0"):
-            meta, _, path = entry.partition("\t")
-            if meta.startswith("100644 blob "):
-                found[path] = meta[12:]
+        within = ("--", folder.rstrip("/") + "/") if folder else ()
+        found = {}
+        for entry in self._git("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", rev, *within).split(b"\0"):
+            kind, _, path = entry.partition(b"\t")
+            if kind.startswith(b"100644 blob "):
+                found[os.fsdecode(path)] = kind[12:].decode("ascii")
         return found
 
     def blobs(self, ids: Iterable[str], max_size: int = MAX_BLOB) -> Iterator[tuple[str, bytes]]:
-        wanted = sorted({id for id in ids if _is_hex(id)})
-        if not wanted:
-            return
-        request = "\n".join(wanted).encode() + b"\n"
-        sizes = self._repo.git("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", input=request)
-        fitting = [
-            id
-            for id, kind, size in (line.split(" ") for line in sizes.decode().splitlines() if line.count(" ") == 2)
-            if kind == "blob" and int(size) <= max_size
-        ]
-        data = self._repo.git("cat-file", "--batch", input="\n".join(fitting).encode() + b"\n") if fitting else b""
-        at = 0
-        for id in fitting:
-            end = data.index(b"\n", at)
-            size = int(data[at:end].rsplit(b" ", 1)[1])
-            yield id, data[end + 1 : end + 1 + size]
-            at = end + size + 2
+        wanted: list[str] = []
+        weight = 0
+        for id, kind, size in self._stat(ids):
+            if kind != "blob" or size > max_size:
+                continue
+            if weight + size > _BATCH and wanted:
+                yield from self._contents(wanted)
+                wanted, weight = [], 0
+            wanted.append(id)
+            weight += size
+        if wanted:
+            yield from self._contents(wanted)
 
     def append(self, updates: Sequence[Update]) -> list[str]:
         if not updates:
             return []
-        stream = b"".join(self._commit(update, mark) for mark, update in enumerate(updates, 1))
-        stream += b"".join(b"get-mark :%d\n" % mark for mark in range(1, len(updates) + 1)) + b"done\n"
-        status, out, err = self._repo.git_status("fast-import", "--quiet", "--done", "--date-format=now", input=stream)
-        tips = out.decode().split()
-        if status or err:
-            self._explain(updates, tips, err.decode("utf-8", "replace"))
+        tips = self._write(updates)
+        self._move({update.ref: (tip, update.old) for update, tip in zip(updates, tips, strict=True)})
         return tips
 
-    def _commit(self, update: Update, mark: int) -> bytes:
-        identity = self._repo.identity().encode("utf-8", "replace")
-        message = update.message.encode("utf-8", "surrogateescape")
-        parts = [
-            b"commit %s\nmark :%d\n" % (os.fsencode(update.ref), mark),
-            b"author %s now\ncommitter %s now\n" % (identity, identity),
-            b"data %d\n%s\n" % (len(message), message),
-        ]
-        # Without `from` a commit on an existing ref would take its parent from there by itself.
-        parts.append(b"from %s\n" % (update.old or self._null()).encode())
-        for blob in update.blobs:
-            path = note_path(blob_id(blob, self._repo.object_format))
-            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(blob), blob))
-        return b"".join(parts)
-
-    def _null(self) -> str:
-        return "0" * (64 if self._repo.object_format == "sha256" else 40)
-
-    def _explain(self, updates: Sequence[Update], tips: Sequence[str], said: str) -> None:
-        """Raise what went wrong: a ref that moved, a lock that stayed, or something else."""
-        lock = re.search(r"Unable to create '([^']*\.lock)'", said)
-        if lock:
-            raise CortexError(f"{lock[1]} exists; if no git is running, it was left by one that crashed: remove it")
-        now = self.refs(*(update.ref for update in updates))
-        for update, tip in zip(updates, [*tips, *[""] * len(updates)], strict=False):
-            if now.get(update.ref) not in (tip, update.old):
-                raise RefMoved(update.ref)
-        if "cannot lock ref" in said or "does not contain" in said:
-            raise RefMoved(updates[0].ref)
-        if said.strip():
-            raise CortexError(f"git fast-import failed: {said.strip().splitlines()[-1]}")
-
     def update(self, ref: str, new: str | None, old: str | None) -> None:
-        arguments = [ref, new or self._null(), old or self._null()]
-        status, _, err = self._repo.git_status("update-ref", "--no-deref", *arguments)
-        if status:
-            self._explain([], [], err.decode("utf-8", "replace") if b".lock" in err else "")
-            raise RefMoved(ref)
+        self._move({check_ref(ref): (new, old)})
 
     def history(self, tip: str, known: str | None = None) -> list[NotesCommit]:
-        span = [tip, f"^{known}"] if known else [tip]
-        out = self._repo.git("log", "--no-show-signature", f"--format={_FIELDS}", *span).decode("utf-8", "replace")
-        entries = (entry.strip("\n").split("\0") for entry in out.split("\1"))
-        return [NotesCommit(id, time, author, text) for id, time, author, text in (e for e in entries if len(e) == 4)]
+        request = f"{tip}\n" + (f"^{known}\n" if known and self._exists(known) else "")
+        out = self._git(
+            "rev-list", "--topo-order", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an <%ae>%x00%B%x00", "--stdin",
+            input=request.encode(),
+        )  # fmt: skip
+        fields = out.decode("utf-8", "replace").split("\0")
+        return [
+            NotesCommit(id.rpartition("\n")[2], rfc3339(int(time)), author, message.rstrip("\n") + "\n")
+            for id, time, author, message in zip(*(fields[at::4] for at in range(4)), strict=False)
+        ]
 
     def reachable(self, head: str, commits: Iterable[str]) -> set[str]:
-        wanted = sorted({commit for commit in commits if _is_hex(commit)})
-        if not wanted:
-            return set()
-        request = "\n".join(wanted).encode() + b"\n"
-        checked = self._repo.git("cat-file", "--batch-check=%(objectname) %(objecttype)", input=request)
-        present = [id for id, _, kind in (line.partition(" ") for line in checked.decode().splitlines()) if kind == "commit"]
-        if not present:
-            return set()
-        walked = self._repo.git("rev-list", "--stdin", input=("\n".join([*present, f"^{head}"]) + "\n").encode())
-        return set(present) - set(walked.decode().split())
+        known = {id for id, kind, _ in self._stat(commits) if kind == "commit"}
+        if not known:
+            return known
+        request = "".join(f"{id}\n" for id in sorted(known)) + f"^{head}\n"
+        return known.difference(self._git("rev-list", "--stdin", input=request.encode()).decode("ascii").split())
+
+    def _git(self, *args: str, input: bytes = b"") -> bytes:
+        return self._repo.git(*args, input=input, variables=_VARIABLES)
+
+    def _exists(self, id: str) -> bool:
+        return bool(self._stat([id]))
+
+    def _stat(self, ids: Iterable[str]) -> list[tuple[str, str, int]]:
+        """Id, type and size of those objects that there are, in the order of asking."""
+        asked = list(dict.fromkeys(id for id in ids if is_object_id(id)))
+        if not asked:
+            return []
+        out = self._git("cat-file", "--batch-check", "--buffer", input="".join(f"{id}\n" for id in asked).encode())
+        answers = (line.split(" ") for line in out.decode("ascii", "replace").splitlines())
+        return [
+            (id, answer[1], int(answer[2]))
+            for id, answer in zip(asked, answers, strict=True)
+            if len(answer) == 3 and answer[0] == id
+        ]
+
+    def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        out = self._git("cat-file", "--batch", "--buffer", input="".join(f"{id}\n" for id in ids).encode())
+        at = 0
+        for id in ids:
+            end = out.index(b"\n", at)
+            header = out[at:end].split(b" ")
+            at = end + 1
+            if len(header) == 3:  # else it was removed since it was looked up
+                size = int(header[2])
+                yield id, out[at : at + size]
+                at += size + 1
+
+    def _write(self, updates: Sequence[Update]) -> list[str]:
+        """Write blobs, trees and commits by one git, and return the commits' ids; no ref moves yet."""
+        args = ("fast-import", "--quiet", "--done", "--date-format=now")
+        who = self._repo.identity().encode("utf-8", "replace")
+        stream = b"".join(_stream(update, who, self._format(update)) for update in updates) + b"done\n"
+        status, out, err = self._repo.git_status(*args, input=stream, variables=_VARIABLES)
+        if status:
+            self._tidy(err)
+            said = [line for line in err.splitlines() if line.startswith((b"fatal:", b"error:"))]
+            raise GitError(args, status, said[0] if said else err)
+        return out.decode("ascii").split()
+
+    def _format(self, update: Update) -> str:
+        if update.old:
+            return "sha256" if len(update.old) == 64 else "sha1"
+        return self._repo.object_format
+
+    def _tidy(self, err: bytes) -> None:
+        """Remove the report that a failed fast-import leaves in the git directory."""
+        found = _CRASH.search(os.fsdecode(err))
+        if found:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._repo.work_tree or self._repo.git_dir, found[1]))
+
+    def _move(self, wanted: Mapping[str, tuple[str | None, str | None]]) -> None:
+        """Move refs to new values from old ones, all or none."""
+        request = "".join(_instruction(ref, new, old) for ref, (new, old) in wanted.items())
+        args = (*_MOVING, "update-ref", "--stdin", "--no-deref")
+        status, _, err = self._repo.git_status(*args, input=request.encode(), variables=_VARIABLES)
+        if not status:
+            return
+        now = self.refs(*wanted)
+        for ref, (_, old) in wanted.items():
+            if now.get(ref) != old:
+                raise RefMoved(ref)
+        lock = _LOCK.search(os.fsdecode(err))
+        if lock:
+            raise lock_left(lock[1])
+        raise GitError(("update-ref",), status, err)
 
 
-def _is_hex(text: str) -> bool:
-    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+def _stream(update: Update, who: bytes, object_format: str) -> bytes:
+    """One commit in the language of `git fast-import`, which answers with its id."""
+    ref, message = update.ref.encode(), text_bytes(update.message)
+    parts = [b"commit %s\nmark :1\nauthor %s now\ncommitter %s now\n" % (ref, who, who), _data(message)]
+    if update.old:
+        parts.append(b"from %s\n" % _id(update.old))
+    for blob in update.blobs:
+        path = path_of(blob_id(blob, object_format)).encode()
+        parts += [b"M 100644 inline %s\n" % path, _data(blob)]
+    # Forgetting the branch keeps fast-import from moving the ref: it would make one anew that was removed meanwhile.
+    parts.append(b"\nget-mark :1\nreset %s\n\n" % ref)
+    return b"".join(parts)
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(content), content)
+
+
+def _instruction(ref: str, new: str | None, old: str | None) -> str:
+    absent = "0" * len(new or old or "")
+    ids = [_id(id).decode() for id in (new or absent, old or absent)]
+    return f"update {ref} {ids[0]} {ids[1]}\n"
+
+
+def _id(text: str) -> bytes:
+    if not is_object_id(text):
+        raise CortexError(f"{text!r} is no object id")
+    return text.encode()

@@ -1,4 +1,4 @@
-"""Which backend opens a repository."""
+"""Choosing a backend."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 
 def open_backend(repo: Repo, prefer: str = "pygit2") -> Backend:
-    """pygit2 for what reads much, git's plumbing for what must start fast and for what pygit2 cannot open."""
+    """A backend for the repository: libgit2 if it is preferred and can open it, else git itself.
+
+    Loading libgit2 costs several times what a whole hook may, so hooks prefer `git`.
+    """
     if prefer == "pygit2":
         try:
-            from cortex_git.store.libgit2 import Libgit2Backend
-
+            from cortex_git.store.libgit2 import Libgit2Backend, Unsupported
+        except ImportError:
+            return GitBackend(repo)
+        try:
             return Libgit2Backend(repo)
-        except Exception:
+        except Unsupported:
             return GitBackend(repo)
     return GitBackend(repo)
