@@ -7,21 +7,20 @@ and anchors the events, and after some sessions the branch is merged and deleted
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cortex_git.env import Env, rfc3339
+from cortex_git.env import rfc3339
 from cortex_git.events import model
 from cortex_git.events.model import Event
-from cortex_git.memory import Memory
 from cortex_git.projections.items import render, render_learned
 from cortex_git.store import notes
+from cortex_git.store.open import open_backend
+from cortex_git.store.repo import require
 
 _START = 1767225600.0  # 2026-01-01T00:00:00Z
 _KEPT_BRANCHES = 5
@@ -198,9 +197,8 @@ def _history(path: Path, planned: list[Session], first: dict[str, bytes]) -> lis
 
 def _write(path: Path, planned: list[Session], commits: list[str]) -> None:
     """The events into the notes refs, a flush a turn, anchored by the session's commit."""
-    env = Env(os.environ, str(path), time.time, io.BytesIO(), sys.stdout, sys.stderr)
-    memory = Memory.open(env)
-    writer = notes.Writer(memory.repo, memory.backend, memory.config)
+    repo = require(str(path), os.environ)
+    writer = notes.Writer(repo, open_backend(repo), repo.config())
     young = int(len(planned) * (1 - _LOOSE_SESSIONS))
     for session, commit in zip(planned, commits, strict=True):
         for turn in session.turns:
