@@ -1,0 +1,95 @@
+"""`git cortex export`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import click
+
+from cortex_git.cli import text
+from cortex_git.cli.command import Command
+from cortex_git.cli.opening import open_memory
+from cortex_git.cli.selection import Selected, Selection, select, selecting
+from cortex_git.env import Env
+from cortex_git.events import codec, model
+from cortex_git.events.model import Event
+from cortex_git.projections.prose import inline
+from cortex_git.store.locking import write_text
+
+_SECTIONS = {
+    model.DECISION: "Decisions",
+    model.REJECTED: "Rejected approaches",
+    model.KNOWLEDGE: "Learned",
+    model.RESOLVED: "Errors solved",
+    model.PREFERENCE: "Preferences",
+    model.PLAN: "Plans",
+    model.STEP: "Steps done",
+    model.TASK: "Tasks done",
+}
+
+
+@click.command(cls=Command)
+@selecting
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "jsonl", "markdown"]),
+    default="json",
+    show_default=True,
+    help="An array with one event a line, one event a line, or a document.",
+)
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@click.option("-o", "--output", metavar="FILE", help="Write to this file, in place of standard output.")
+@click.pass_obj
+def export(env: Env, selection: Selection, form: str, output: str | None) -> None:
+    """Print the memory of this branch, oldest first, for other programs or people.
+
+    JSON holds each event exactly as it is stored. As in `git cortex log`, --type or --everything tells which.
+    """
+    found = select(open_memory(env), selection)
+    content = "".join(_FORMS[form](found))
+    if output is None or output == "-":
+        env.stdout.write(content)
+    else:
+        write_text(os.path.join(env.cwd, output), content)
+
+
+def _json(found: Selected) -> Iterator[str]:
+    yield codec.encode_segment(found.events).decode()
+
+
+def _jsonl(found: Selected) -> Iterator[str]:
+    for event in found.events:
+        yield codec.encode_segment([event]).decode()[1:-2] + "\n"
+
+
+def _markdown(found: Selected) -> Iterator[str]:
+    yield "# Memory\n"
+    groups: dict[str, list[Event]] = {name: [] for name in _SECTIONS.values()}
+    for event in found.events:
+        name = _SECTIONS.get(event.type) or text.label(event).capitalize()
+        groups.setdefault(name, []).append(event)
+    for name, events in groups.items():
+        if events:
+            yield f"\n## {inline(name)}\n\n"
+        for event in events:
+            yield from _entry(event, found)
+
+
+def _entry(event: Event, found: Selected) -> Iterator[str]:
+    state = text.status(event, found.standing)
+    said = event.author if event.agent == "user" and event.author else event.agent
+    facts = ", ".join(part for part in (state, said, event.time[:10], found.short(event.id)) if part)
+    lines = [inline(line) for line in event.content.splitlines() if line.strip()] or ["(nothing)"]
+    yield f"- **{lines[0]}** ({inline(facts)})\n"
+    yield from (f"  {line}\n" for line in lines[1:])
+    details = [
+        ("Because", " ".join(event.reason.split())),
+        ("Over", "; ".join(" ".join(choice.split()) for choice in event.alternatives)),
+        ("Files", ", ".join(event.files)),
+    ]
+    yield from (f"  {name}: {inline(value)}\n" for name, value in details if value)
+
+
+_FORMS = {"json": _json, "jsonl": _jsonl, "markdown": _markdown}

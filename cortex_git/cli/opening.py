@@ -1,0 +1,57 @@
+"""Opening the memory for a command: first whatever hooks have left is stored, so that it is seen."""
+
+from __future__ import annotations
+
+import contextlib
+
+from cortex_git.cli.terminal import is_terminal, warn
+from cortex_git.env import Env
+from cortex_git.errors import CortexError
+from cortex_git.memory import Memory
+from cortex_git.setup import program
+from cortex_git.store import spool
+from cortex_git.store.repo import Repo
+
+PATIENCE = 0.5
+"""How long a command waits for a drain that another process does, in seconds."""
+
+
+def open_memory(env: Env, prefer: str = "git") -> Memory:
+    """The memory of the repository that the process is in, with all that waited in the spool.
+
+    Raises CortexError if there is none. What cannot be stored now is a warning: it waits on.
+    """
+    memory = Memory.open(env, prefer)
+    with contextlib.suppress(OSError):  # a folder that cannot be written stops nobody from reading
+        program.refresh(memory.repo)
+    _drain(memory)
+    if is_terminal(env.stderr):
+        inactive = inactive_hooks(memory.repo)
+        if inactive:
+            warn(env, inactive)
+    return memory
+
+
+def inactive_hooks(repo: Repo) -> str:
+    """One line that says that hooks have gone inactive; empty if all is well."""
+    from cortex_git.setup.health import inactive_hooks as find
+
+    return find(repo)
+
+
+def _drain(memory: Memory) -> None:
+    if not spool.names(memory.repo.home):
+        return
+    from cortex_git.capture.drain import drain
+
+    try:
+        done = drain(memory.repo, memory.backend, memory.config, patience=PATIENCE)
+    except CortexError as error:
+        warn(memory.env, f"what hooks have recorded since is not shown: {error}")
+        return
+    for fault in done.faults[:3]:
+        warn(memory.env, fault)
+    if len(done.faults) > 3:
+        warn(memory.env, f"and {len(done.faults) - 3} more; `git cortex doctor` says what to do")
+    if done.events:
+        memory.forget_refs()

@@ -1,0 +1,88 @@
+"""`git cortex project`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from cortex_git.cli.command import Command, json_option
+from cortex_git.cli.opening import open_memory
+from cortex_git.cli.terminal import one_line, warn, write_json
+from cortex_git.cli.tree import cortex_files
+from cortex_git.env import Env
+from cortex_git.errors import CortexError
+from cortex_git.memory import Memory
+from cortex_git.pending import Pending, pending
+from cortex_git.projections import pages, stage, worktree
+from cortex_git.store.repo import Repo
+
+
+@click.command(cls=Command)
+@click.option("--check", is_flag=True, help="Change nothing; end with status 1 if something would change.")
+@json_option
+@click.pass_context
+def project(context: click.Context, check: bool, as_json: bool) -> None:
+    """Write into `.cortex/`, and stage, what the next commit would bring: items, the plan, the pages.
+
+    A commit does the same by itself. Pages that were edited by hand are rendered anew from the items; items are never
+    overwritten.
+    """
+    memory = open_memory(context.ensure_object(Env))
+    repo = _projecting(memory)
+    coming = pending(memory)
+    if check:
+        paths = _wanted(memory, repo, coming)
+    else:
+        faults: list[str] = []
+        _drop_edited_pages(memory, repo)
+        paths = stage.stage(repo, memory.backend, memory.config, coming, faults=faults)
+        for fault in faults:
+            warn(memory.env, fault)
+    if as_json:
+        write_json(memory.env, {"would_write" if check else "written": paths})
+    else:
+        for path in paths:
+            memory.env.stdout.write(one_line(path) + "\n")
+    context.exit(1 if check and paths else 0)
+
+
+def _projecting(memory: Memory) -> Repo:
+    """The repository, if it has files of memory in its work tree. Raises CortexError otherwise."""
+    repo = memory.repo
+    if repo.work_tree is None:
+        raise CortexError("a bare repository has no work tree to write files into; run this in a clone")
+    if not memory.config.projections_commit:
+        raise CortexError("projections.commit is off in .cortex/config.toml; turn it on there to have files")
+    if not os.path.isfile(os.path.join(repo.work_tree, ".cortex", "README.md")):
+        raise CortexError("this branch has no .cortex/README.md and so wants no files; `git cortex init` lays it")
+    return repo
+
+
+def _has_pages(memory: Memory) -> tuple[bool, bool]:
+    """Whether this branch carries pages, and whether it is the default branch."""
+    branch = memory.repo.branch()
+    is_default = branch == memory.repo.default_branch()
+    wanted = memory.config.projections_pages
+    return branch is not None and (wanted == "every-branch" or (wanted == "default-branch" and is_default)), is_default
+
+
+def _drop_edited_pages(memory: Memory, repo: Repo) -> None:
+    if not _has_pages(memory)[0]:
+        return
+    for name in pages.NAMES:
+        path = f".cortex/{name}"
+        data = worktree.read(repo, path)
+        if data is not None and not worktree.rendered(path, data):
+            worktree.remove(repo, path)
+
+
+def _wanted(memory: Memory, repo: Repo, coming: Pending) -> list[str]:
+    """What would be written: the ids of new items, the plan, and the pages that are not as they should be."""
+    found = [f".cortex/ (new item {event.id[:7]})" for event in coming.events]
+    carried, is_default = _has_pages(memory)
+    if carried:
+        files = cortex_files(repo.work_tree or "")
+        rendered = pages.pages(files, memory.config, accepted=is_default)
+        found += [path for path, data in rendered.items() if files.get(path) != data]
+    return found

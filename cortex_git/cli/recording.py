@@ -1,0 +1,105 @@
+"""Recording what a command was told, and saying what became of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cortex_git import live
+from cortex_git.cli import text
+from cortex_git.cli.selection import Selected
+from cortex_git.cli.terminal import Screen, wants_colour, warn, write_json
+from cortex_git.env import Env
+from cortex_git.errors import UsageError
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.events.redact import redact_event
+from cortex_git.memory import Memory
+from cortex_git.store.repo import Repo
+
+
+class Details(NamedTuple):
+    """What may be said beside the text itself."""
+
+    reason: str = ""
+    alternatives: tuple[str, ...] = ()
+    topic: str = ""
+    files: tuple[str, ...] = ()
+    private: bool = False
+    as_json: bool = False
+
+
+NO_DETAILS = Details()
+
+
+def read_text(env: Env, words: Sequence[str]) -> str:
+    """The text that a command was given, from standard input for `-`. Raises UsageError if it is empty."""
+    given = " ".join(words)
+    if given.strip() == "-":
+        given = env.stdin.read(4 * model.MAX_CONTENT).decode("utf-8", "replace")
+    if not given.strip():
+        raise UsageError("the text is empty; say what is to be remembered")
+    return given.strip()
+
+
+def new_event(memory: Memory, type: str, content: str, details: Details = NO_DETAILS, target: str = "") -> Event:
+    """An event that this command makes.
+
+    In a session of an assistant it is the assistant who runs the command: then the event is of its
+    session and counts as said by a tag, so that a decision is a proposal.
+    """
+    session = memory.env.variables.get("CLAUDE_CODE_SESSION_ID", "")
+    return Event(
+        type,
+        content,
+        time=memory.env.now(),
+        session=session,
+        agent="claude-code" if session else "user",
+        layer="tag" if session else "user",
+        reason=details.reason.strip(),
+        alternatives=[choice.strip() for choice in details.alternatives if choice.strip()],
+        topic=details.topic.strip(),
+        files=[_from_root(memory.repo, memory.env.cwd, path) for path in details.files if path.strip()],
+        marks=[model.PRIVATE] if details.private else [],
+        target=target,
+    )
+
+
+def record(memory: Memory, type: str, content: str, details: Details) -> None:
+    """Store one event and say so, or that it was known already."""
+    wanted = new_event(memory, type, content, details)
+    new = store(memory, [wanted])
+    pool = memory.visible()
+    # Secrets are taken out before anything is stored, and with them the id changes.
+    clean = redact_event(wanted)
+    stored = new[0] if new else next((event for event in pool if event.id == clean.id), clean)
+    found = Selected([stored], pool)
+    env = memory.env
+    if details.as_json:
+        write_json(env, {**text.as_dict(stored, found.standing), "new": bool(new)})
+    else:
+        out = Screen(env.stdout, wants_colour(env, memory.repo.git_config(), "auto"))
+        known = "" if new else " (known already)"
+        out.line(f"[{out.paint(found.short(stored.id), 'id')}] {text.label(stored)}: {text.headline(stored)}{known}")
+    if found.standing.dead(stored.id) or all(event.id != stored.id for event in pool):
+        warn(env, "it was taken out of the memory before, and stays so; say it in other words to bring it back")
+
+
+def store(memory: Memory, events: Sequence[Event]) -> list[Event]:
+    """Store events, return the new ones, and bring the live view up to date."""
+    new = memory.record(events)
+    try:
+        live.refresh(memory)
+    except OSError as error:
+        warn(memory.env, f"it is stored, but the briefing could not be written: {error}")
+    return new
+
+
+def _from_root(repo: Repo, cwd: str, path: str) -> str:
+    """A path as events hold it: from the root of the work tree. Raises UsageError if it lies outside."""
+    root = os.path.realpath(repo.work_tree or cwd)
+    whole = os.path.normpath(os.path.join(os.path.realpath(cwd), path.strip()))
+    if whole != root and not whole.startswith(root + os.sep):
+        raise UsageError(f"{path} is outside the repository; name files by their path in it")
+    return os.path.relpath(whole, root)

@@ -1,0 +1,246 @@
+"""Which events a listing shows: the options that all listings share, and what they select."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from cortex_git.env import Env, rfc3339
+from cortex_git.errors import UsageError
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory
+from cortex_git.store.repo import Repo
+from cortex_git.views.standing import Standing, fold
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "decision": (model.DECISION,),
+    "rejected": (model.REJECTED,),
+    "plan": (model.PLAN,),
+    "step": (model.STEP,),
+    "learned": (model.KNOWLEDGE,),
+    "fixed": (model.RESOLVED,),
+    "preference": (model.PREFERENCE,),
+    "task": (model.TASK,),
+    "file": (model.FILE_MODIFIED,),
+    "explored": (model.FILE_EXPLORED,),
+    "command": (model.COMMAND,),
+    "session": (model.SESSION_STARTED, model.SESSION_ENDED),
+    "commit": (model.COMMIT,),
+}
+"""What people call the types of events."""
+LABELS: Mapping[str, str] = {type: name for name, types in NAMES.items() for type in types}
+SHORTEST = 7
+"""The fewest digits of an id that are shown."""
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME_WORDS = re.compile(
+    r"\d|\b(now|today|yesterday|midnight|noon|tea|never|last|ago|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+    r"|(second|minute|hour|day|week|month|year)s?)\b",
+    re.IGNORECASE,
+)
+
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    _Base = click.ParamType[frozenset[str]]
+else:  # which is no generic class in all versions
+    _Base = click.ParamType
+
+
+class Types(_Base):
+    """One or more types of events by their short or full names, joined by commas."""
+
+    name = "type"
+
+    def __init__(self, allowed: Iterable[str] = model.TYPES) -> None:
+        self._allowed = frozenset(allowed)
+        self._names = {name: types for name, types in NAMES.items() if self._allowed & set(types)}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[str]:
+        """The full names."""
+        if isinstance(value, frozenset):
+            return value
+        found: set[str] = set()
+        for name in str(value).lower().split(","):
+            types = self._names.get(name.strip()) or ({name.strip()} & self._allowed)
+            if not types:
+                self.fail(f"there is no type {name!r}; there are {', '.join(self._names)}", param, ctx)
+            found.update(types)
+        return frozenset(found)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """The short names."""
+        from click.shell_completion import CompletionItem
+
+        before, comma, last = incomplete.rpartition(",")
+        names = (name for name in self._names if name.startswith(last))
+        return [CompletionItem(before + comma + name) for name in names]
+
+
+class Selection(NamedTuple):
+    """What the shared options ask for."""
+
+    types: frozenset[str]
+    everything: bool
+    withdrawn: bool
+    min_confidence: float | None
+    branch: str | None
+    all_branches: bool
+    since: str | None
+    until: str | None
+    session: str | None
+    author: str | None
+
+
+class Selected:
+    """The events that were asked for, oldest first, and what is known about all events of the same place."""
+
+    def __init__(self, events: list[Event], pool: list[Event]) -> None:
+        self.events = events
+        self.standing: Standing = fold(event for event in pool if event.type in model.STATE_CHANGES)
+        self._lengths = id_lengths(pool)
+
+    def short(self, id: str) -> str:
+        """The id as short as it is unambiguous."""
+        return id[: self._lengths.get(id, SHORTEST)]
+
+
+def id_lengths(events: Iterable[Event]) -> dict[str, int]:
+    """How many digits are needed for those ids of which the first `SHORTEST` digits are not enough."""
+    groups: dict[str, list[str]] = {}
+    for event in events:
+        groups.setdefault(event.id[:SHORTEST], []).append(event.id)
+    lengths: dict[str, int] = {}
+    for group in groups.values():
+        for length in range(SHORTEST + 1, 17) if len(group) > 1 else ():
+            starts = [id[:length] for id in group]
+            for id in group:
+                if starts.count(id[:length]) == 1:
+                    lengths.setdefault(id, length)
+    return lengths
+
+
+def _branches(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    env = ctx.find_object(Env)
+    repo = Repo.discover(env.cwd, env.variables) if env else None
+    if repo is None:
+        return []
+    out = repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads")
+    return [name for name in out.decode("utf-8", "replace").splitlines() if name.startswith(incomplete)]
+
+
+_OPTIONS = [
+    click.option(
+        "--type",
+        "types",
+        type=Types(),
+        multiple=True,
+        metavar="TYPE",
+        help=f"Only this type; may be given again: {', '.join(NAMES)}. Without it: what was decided, rejected, "
+        "learned and planned.",
+    ),
+    click.option("--everything", is_flag=True, help="All types, also what was withdrawn and what is uncertain."),
+    click.option("--withdrawn", is_flag=True, help="Also what was retracted or superseded, marked as such."),
+    click.option(
+        "--min-confidence",
+        type=click.FloatRange(0, 1),
+        metavar="NUMBER",
+        help="How certain a memory must be, 0 to 1; by default as the setting projections.min_confidence says.",
+    ),
+    click.option(
+        "--branch",
+        metavar="NAME",
+        shell_complete=_branches,
+        help="What this branch (or commit) sees, in place of the branch that is checked out.",
+    ),
+    click.option("--all", "all_branches", is_flag=True, help="All branches of all clones."),
+    click.option(
+        "--since", "--after", metavar="DATE", help="Not older: a day, or as git has it: `2.weeks`, `3 days ago`."
+    ),
+    click.option("--until", "--before", metavar="DATE", help="Not younger."),
+    click.option("--session", metavar="ID", help="Only this session of an assistant; the start of its id is enough."),
+    click.option(
+        "--author", metavar="NAME", help="Only what this person or assistant said; a part of the name will do."
+    ),
+]
+
+
+def selecting(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that select events; it gets them as one argument `selection`."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> None:
+        values = {name: given.pop(name) for name in Selection._fields}
+        values["types"] = frozenset().union(*values["types"])
+        if values["branch"] and values["all_branches"]:
+            raise UsageError("--branch and --all exclude each other; give one of them")
+        function(*args, selection=Selection(**values), **given)
+
+    decorated: Callable[..., None] = call
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+def select(memory: Memory, selection: Selection) -> Selected:
+    """The events that the selection asks for.
+
+    Raises CortexError if there is no such branch, UsageError for a date that is none.
+    """
+    tests = _tests(memory, selection)
+    pool = memory.everything() if selection.all_branches else memory.visible(selection.branch)
+    found = Selected([], pool)
+    keep_dead = selection.withdrawn or selection.everything
+    for event in pool:
+        alive = keep_dead or not found.standing.dead(event.id)
+        if alive and all(test(event) for test in tests):
+            found.events.append(event)
+    return found
+
+
+def _tests(memory: Memory, selection: Selection) -> list[Callable[[Event], bool]]:
+    tests: list[Callable[[Event], bool]] = []
+    types = selection.types or (frozenset() if selection.everything else model.SEMANTIC)
+    least = selection.min_confidence
+    if least is None:
+        least = 0.0 if selection.everything else memory.config.projections_min_confidence
+    since = moment(memory, selection.since, "--since") if selection.since is not None else ""
+    until = moment(memory, selection.until, "--until") if selection.until is not None else ""
+    session, author = selection.session, (selection.author or "").casefold()
+    if types:
+        tests.append(lambda event: event.type in types)
+    if least:
+        tests.append(lambda event: event.confidence >= least)
+    if since:
+        tests.append(lambda event: event.time >= since)
+    if until:
+        tests.append(lambda event: event.time <= until)
+    if session:
+        tests.append(lambda event: event.session.startswith(session))
+    if author:
+        tests.append(lambda event: author in f"{event.author} {event.agent}".casefold())
+    return tests
+
+
+def moment(memory: Memory, text: str, option: str) -> str:
+    """A date as git understands it, as events hold it.
+
+    A day alone counts whole. Raises UsageError for text in which git would find no date: it
+    would take it for this moment, and nothing would be shown.
+    """
+    if not _TIME_WORDS.search(text):
+        raise UsageError(f"{option}: {text!r} is no date; write for example 2026-01-31 or '2 weeks ago'")
+    late = option == "--until"
+    if _DAY.fullmatch(text.strip()):
+        text = f"{text.strip()} {'23:59:59' if late else '00:00:00'}"
+    now = {"GIT_TEST_DATE_NOW": str(int(memory.env.clock()))}
+    answer = memory.repo.git("rev-parse", f"--since={text}", variables=now).decode("ascii", "replace").strip()
+    seconds = int(answer.removeprefix("--max-age="))
+    return rfc3339(seconds + (0.999 if late else 0))

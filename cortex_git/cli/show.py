@@ -1,0 +1,73 @@
+"""`git cortex show`."""
+
+from __future__ import annotations
+
+import click
+
+from cortex_git.cli import text
+from cortex_git.cli.command import Command, color_option, json_option
+from cortex_git.cli.opening import open_memory
+from cortex_git.cli.selection import Selected
+from cortex_git.cli.terminal import screen, write_json
+from cortex_git.env import Env
+from cortex_git.errors import CortexError
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory
+from cortex_git.projections.items import item_files
+
+_HEX = frozenset("0123456789abcdef")
+
+
+@click.command(cls=Command)
+@click.argument("ids", nargs=-1, required=True, metavar="ID…")
+@json_option
+@color_option
+@click.pass_obj
+def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
+    """Show memories in full: the reason, what it was chosen over, and where it comes from.
+
+    An ID may be shortened as far as it stays unambiguous. In its place a commit may be named (`HEAD`, a branch, a
+    hash): then what was recorded while it was checked out, and what it brought into `.cortex/`.
+    """
+    memory = open_memory(env)
+    pool = memory.everything()
+    events = [event for id in ids for event in _meant(memory, id, pool)]
+    found = Selected(events, pool)
+    if as_json:
+        write_json(env, [text.as_dict(event, found.standing) for event in events])
+        return
+    with screen(env, memory.repo.git_config(), color, paged=True) as out:
+        for number, event in enumerate(events):
+            if number:
+                out.line()
+            for line in text.block(event, found.standing, out, full=True):
+                out.line(line)
+
+
+def _meant(memory: Memory, id: str, pool: list[Event]) -> list[Event]:
+    """The event that an id names, else the events of a commit."""
+    digits = id.strip().lower()
+    if len(digits) >= 4 and not set(digits) - _HEX:
+        for place in (memory.visible(), pool):
+            if any(event.id.startswith(digits) for event in place):
+                return [memory.find(digits, place)]
+    status, out, _ = memory.repo.git_status("rev-parse", "--verify", "--quiet", "--end-of-options", f"{id}^{{commit}}")
+    if status:
+        raise CortexError(f"there is no memory and no commit {id!r}; `git cortex log --all` lists the memories")
+    commit = out.decode().strip()
+    events = _of_commit(memory, commit, pool)
+    if not events:
+        raise CortexError(f"no memory belongs to the commit {commit[:12]}")
+    return events
+
+
+def _of_commit(memory: Memory, commit: str, pool: list[Event]) -> list[Event]:
+    """What was recorded while a commit was checked out, and what it brought into the folder of items."""
+    files = item_files(memory.backend, commit)
+    status, out, _ = memory.repo.git_status("rev-parse", "--verify", "--quiet", f"{commit}^")
+    before = {} if status else item_files(memory.backend, out.decode().strip())
+    new = {path: blob for path, blob in files.items() if before.get(path) != blob}
+    brought = {event.id: event for event in memory.item_events(new)}
+    brought.update((event.id, event) for event in pool if event.id in brought or event.commit == commit)
+    return sorted(brought.values(), key=model.order)

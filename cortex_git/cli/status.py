@@ -1,0 +1,153 @@
+"""`git cortex status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from cortex_git.cli import plan as plans
+from cortex_git.cli import text
+from cortex_git.cli.command import Command, color_option, json_option
+from cortex_git.cli.opening import inactive_hooks, open_memory
+from cortex_git.cli.selection import LABELS
+from cortex_git.cli.terminal import Screen, one_line, screen, write_json
+from cortex_git.env import Env
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory
+from cortex_git.pending import Pending, pending
+from cortex_git.store import keys, spool
+from cortex_git.views.standing import Standing, fold
+
+_SHOWN = 10
+_PLURALS = {
+    "decision": "decisions",
+    "rejected": "rejected approaches",
+    "learned": "facts",
+    "fixed": "errors solved",
+    "preference": "preferences",
+    "task": "tasks done",
+    "plan": "plans",
+    "step": "steps done",
+    "file": "files changed",
+    "explored": "files read",
+    "command": "commands run",
+    "session": "sessions",
+    "commit": "commits",
+}
+_SINGULARS = {
+    "rejected": "rejected approach",
+    "learned": "fact",
+    "fixed": "error solved",
+    "task": "task done",
+    "step": "step done",
+    "file": "file changed",
+    "explored": "file read",
+    "command": "command run",
+}
+
+
+@click.command(cls=Command)
+@json_option
+@color_option
+@click.pass_obj
+def status(env: Env, as_json: bool, color: str) -> None:
+    """Say how things stand: the branch, its memory, its plan, what the next commit will bring, whether hooks work."""
+    memory = open_memory(env)
+    facts = _facts(memory)
+    if as_json:
+        write_json(env, facts)
+        return
+    with screen(env, memory.repo.git_config(), color) as out:
+        for line in _lines(facts, out):
+            out.line(line)
+
+
+def _facts(memory: Memory) -> dict[str, Any]:
+    branch, head = memory.position()
+    events = memory.visible()
+    standing = fold(events)
+    coming = pending(memory)
+    alive = [event for event in events if not standing.dead(event.id)]
+    return {
+        "branch": branch,
+        "commit": head,
+        "key": keys.lookup(memory.repo, branch, memory.refs()).value,
+        "counts": _counts(alive, standing),
+        "unknown": standing.unknown,
+        "withdrawn": len(events) - len(alive),
+        "plan": plans.as_dict(standing.plan),
+        "next_commit": {
+            "events": [text.as_dict(event, standing) for event in coming.events],
+            "plan": coming.plan is not None,
+        },
+        "uncommitted": _uncommitted(alive, coming),
+        "private": sum(event.private for event in alive),
+        "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
+        "hooks": _hooks(memory),
+    }
+
+
+def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
+    counts = dict.fromkeys(_PLURALS, 0)
+    for event in events:
+        if event.type in LABELS:
+            counts[LABELS[event.type]] += 1
+    counts["session"] = len(standing.sessions)
+    return {name: count for name, count in counts.items() if count}
+
+
+def _uncommitted(alive: list[Event], coming: Pending) -> int:
+    """How many memories are in this clone's notes only, since no commit holds them."""
+    return sum(event.type in model.SEMANTIC and event.id not in coming.held for event in alive)
+
+
+def _hooks(memory: Memory) -> dict[str, Any]:
+    problem = inactive_hooks(memory.repo)
+    return {"active": not problem, "problem": problem}
+
+
+def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
+    where = f"On branch {one_line(facts['branch'])}" if facts["branch"] else "HEAD is detached"
+    yield f"{out.paint(where, 'bold')} (key {facts['key']})"
+    counts = [f"{count} {_PLURALS[name] if count != 1 else _singular(name)}" for name, count in facts["counts"].items()]
+    yield f"Memory: {', '.join(counts) or 'nothing yet'}"
+    if facts["withdrawn"]:
+        yield f"        {facts['withdrawn']} withdrawn (`git cortex log --withdrawn`)"
+    if facts["unknown"]:
+        unknown = ", ".join(f"{count} {one_line(type)}" for type, count in facts["unknown"].items())
+        yield f"        of types that a newer git-cortex knows: {unknown}"
+    yield f"Plan: {_plan_line(facts['plan'])}"
+    yield from _next_commit(facts["next_commit"], out)
+    yield f"In no commit: {facts['uncommitted']} ({facts['private']} private)"
+    waiting, bad = facts["spool"]["waiting"], facts["spool"]["bad"]
+    yield f"Spool: {waiting} waiting, {bad} set aside" + (" (`git cortex doctor`)" if bad else "")
+    problem = facts["hooks"]["problem"]
+    yield "Hooks: " + (out.paint(one_line(problem), "bad") if problem else out.paint("active", "good"))
+
+
+def _plan_line(plan: dict[str, Any] | None) -> str:
+    if plan is None:
+        return "none"
+    done = sum(step["done"] for step in plan["steps"])
+    now = next((f"; now: {one_line(step['text'])}" for step in plan["steps"] if step["current"]), "")
+    return f"{one_line(plan['title'])} ({done} of {len(plan['steps'])} steps done{now})"
+
+
+def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
+    events = coming["events"]
+    if not events and not coming["plan"]:
+        yield "Next commit: brings nothing into .cortex/"
+        return
+    yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
+    for event in events[:_SHOWN]:
+        name = LABELS.get(event["type"], event["type"])
+        yield f"    {out.paint(event['id'][:7], 'id')} {name}: {one_line(event['content'])[:100]}"
+    if len(events) > _SHOWN:
+        yield f"    and {len(events) - _SHOWN} more"
+
+
+def _singular(name: str) -> str:
+    return _SINGULARS.get(name, name)
