@@ -1,0 +1,41 @@
+"""Ignore lines of our own, in the repository's `info/exclude`: the user's `.gitignore` is never touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from cortex_git.setup import blocks
+
+
+def put(common_dir: str, patterns: Sequence[str], dropped: Sequence[str] = ()) -> bool:
+    """Add patterns to our block and drop others; returns whether the file changed. Raises OSError, CortexError."""
+    path = _path(common_dir)
+    old = path.read_bytes() if path.exists() else b""
+    kept = [line for line in (blocks.content(old) or "").splitlines() if line not in dropped]
+    lines = [*kept, *(pattern for pattern in patterns if pattern not in kept)]
+    new = blocks.put(old, "\n".join(lines), len(old)) if lines else blocks.take(old)
+    if new == old:
+        return False
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(new)
+    return True
+
+
+def take(common_dir: str) -> bool:
+    """Take our block out, and the file too if nothing else is in it; returns whether there was one."""
+    path = _path(common_dir)
+    old = path.read_bytes() if path.exists() else b""
+    new = blocks.take(old)
+    if new == old:
+        return False
+    if new:
+        path.write_bytes(new)
+    else:
+        path.unlink()
+    return True
+
+
+def _path(common_dir: str) -> Path:
+    return Path(os.path.join(common_dir, "info", "exclude"))

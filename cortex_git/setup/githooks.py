@@ -1,0 +1,246 @@
+"""git's hooks: ours beside everything else that wants to run, and nobody else's touched.
+
+On git 2.54 and newer they are settings of the repository, which git runs besides whatever the
+hooks folder holds. Before, a marked block goes right after the first line of a shell script
+in git's own hooks folder, or into a file of our own there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cortex_git.setup import blocks, managers
+from cortex_git.setup.program import EVENTS
+from cortex_git.store.repo import Repo
+
+HEADER = b"#!/bin/sh\n# This file was made by `git cortex init`.\n"
+CONFIG_HOOKS = (2, 54)
+"""The first version of git that runs hooks from its configuration."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """One of our hooks as it stands.
+
+    `path` is the file that git runs, or would run; empty for a setting. Where the hook is not
+    active, `problem` says why, and `mendable` whether `install` can change it.
+    """
+
+    event: str
+    active: bool
+    path: str
+    manager: str = ""
+    problem: str = ""
+    mendable: bool = False
+
+
+def install(repo: Repo) -> list[Hook]:
+    """Put our hooks in wherever that is safe and say how each of them stands. Raises OSError, GitError."""
+    folder = hooks_folder(repo)
+    if version(repo) >= CONFIG_HOOKS:
+        for event in EVENTS:
+            _configure(repo, event)
+        _remove_blocks(repo)
+    else:
+        _remove_settings(repo)
+        if _is_ours(repo, folder):
+            for event in EVENTS:
+                _install_file(folder, event)
+    return inspect(repo)
+
+
+def inspect(repo: Repo) -> list[Hook]:
+    """How our hooks stand now; changes nothing."""
+    folder = hooks_folder(repo)
+    reads_settings = version(repo) >= CONFIG_HOOKS
+    return [
+        Hook(event, True, "") if reads_settings and _configured(repo, event) else _inspect_file(repo, folder, event)
+        for event in EVENTS
+    ]
+
+
+def uninstall(repo: Repo) -> bool:
+    """Take out what `install` put in, to the byte; returns whether there was anything. Raises OSError, GitError."""
+    settings = _remove_settings(repo)
+    return _remove_blocks(repo) or settings
+
+
+def advice(repo: Repo, hooks: Iterable[Hook]) -> list[str]:
+    """For each group of hooks that are not active: why, and the exact lines that change it."""
+    groups: dict[tuple[str, str, str], list[Hook]] = {}
+    for hook in hooks:
+        if not hook.active:
+            groups.setdefault((hook.manager, os.path.dirname(hook.path), hook.problem), []).append(hook)
+    texts = []
+    for (manager, folder, problem), group in groups.items():
+        events = [hook.event for hook in group]
+        text = f"git does not run our {', '.join(events)}: {problem}."
+        if group[0].mendable:
+            texts.append(f"{text} `git cortex init` mends that.\n")
+        else:
+            texts.append(f"{text}\n{managers.recipe(manager, folder, events, repo.work_tree or folder)}")
+    return texts
+
+
+def hooks_folder(repo: Repo) -> str:
+    """The folder that git looks for hook files in."""
+    status, out, _ = repo.git_status("rev-parse", "--path-format=absolute", "--git-path", "hooks")
+    return os.fsdecode(out).rstrip("\n") if not status else os.path.join(repo.common_dir, "hooks")
+
+
+def version(repo: Repo) -> tuple[int, int]:
+    """The version of the git on PATH."""
+    found = re.search(rb"(\d+)\.(\d+)", repo.git("version"))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _is_ours(repo: Repo, folder: str) -> bool:
+    """Whether it is git's own folder in this repository: no other is written to."""
+    return os.path.realpath(folder) == os.path.join(os.path.realpath(repo.common_dir), "hooks")
+
+
+# ---- settings
+
+
+def _configured(repo: Repo, event: str) -> bool:
+    known = repo.git_config()
+    name = f"hook.cortex-{event}"
+    enabled = known.get(f"{name}.enabled", "true").lower() not in ("false", "no", "off", "0")
+    return enabled and (known.get(f"{name}.command"), known.get(f"{name}.event")) == (managers.command(event), event)
+
+
+def _configure(repo: Repo, event: str) -> None:
+    if not _configured(repo, event):
+        # The command first, for the same reason as in _remove_settings.
+        repo.set_git_config(f"hook.cortex-{event}.command", managers.command(event))
+        repo.set_git_config(f"hook.cortex-{event}.event", event)
+
+
+def _remove_settings(repo: Repo) -> bool:
+    found = [event for event in EVENTS if f"hook.cortex-{event}.command" in repo.git_config()]
+    for event in found:
+        for key in ("event", "command"):  # in this order: git refuses to run with an event that has no command
+            repo.set_git_config(f"hook.cortex-{event}.{key}", None)
+    return bool(found)
+
+
+# ---- files
+
+
+def _install_file(folder: str, event: str) -> None:
+    path = Path(folder, event)
+    if _owner(path, event) in managers.CHAINING:
+        path = Path(folder, event + ".legacy")
+    old = _read(path) if os.path.lexists(path) else HEADER
+    made_here = blocks.take(old) == HEADER
+    if _obstacle(path, event) and not made_here:
+        return
+    at = len(HEADER) if old.startswith(HEADER) else old.index(b"\n") + 1 if b"\n" in old else len(old)
+    new = blocks.put(old, managers.shell_lines(event, "${0%/*}/.."), at)
+    path.parent.mkdir(exist_ok=True)
+    if made_here:
+        _replace(path, new, 0o777 & ~_umask())
+    elif new != old:
+        _replace(path, new, path.stat().st_mode & 0o7777)
+
+
+def _inspect_file(repo: Repo, folder: str, event: str) -> Hook:
+    path = Path(folder, event)
+    manager = managers.of_folder(folder) if not _is_ours(repo, folder) else _owner(path, event)
+    if _runs_ours(repo, path, manager, event):
+        return Hook(event, True, str(path), manager)
+    if not _is_ours(repo, folder):
+        return Hook(event, False, str(path), manager, _elsewhere(repo, folder, manager))
+    if manager in managers.CHAINING:
+        problem = _obstacle(Path(folder, event + ".legacy"), event)
+    else:
+        problem = _obstacle(path, event)
+    return Hook(event, False, str(path), manager, problem or "the hook is missing", mendable=not problem)
+
+
+def _elsewhere(repo: Repo, folder: str, manager: str) -> str:
+    setting = repo.git_config().get("core.hookspath", folder)
+    owner = f" ({manager})" if manager else ""
+    missing = "" if os.path.isdir(folder) else ", a folder that is not there"
+    return f"core.hooksPath is {setting}{owner}{missing}"
+
+
+def _runs_ours(repo: Repo, path: Path, manager: str, event: str) -> bool:
+    """Whether git, or the manager that it calls, comes to our shim."""
+    if not os.access(path, os.X_OK):
+        return False
+    if managers.runs_ours(_read(path), event) or managers.configured(manager, repo.work_tree or "", event):
+        return True
+    if manager in managers.CHAINING:
+        legacy = Path(f"{path}.legacy")
+        return os.access(legacy, os.X_OK) and managers.runs_ours(_read(legacy), event)
+    if manager == "husky":
+        return managers.runs_ours(_read(Path(managers.user_file(manager, str(path.parent), event))), event)
+    return False
+
+
+def _owner(path: Path, event: str) -> str:
+    return managers.of_file(_read(path), event)
+
+
+def _obstacle(path: Path, event: str) -> str:
+    """Why a hook file must not be edited; empty if it may be, or if there is none."""
+    if path.is_symlink():
+        return f"{path.name} is a link to {os.readlink(path)}"
+    if not path.exists():
+        return ""
+    data = _read(path)
+    manager = managers.of_file(data, event)
+    if manager:
+        return f"{manager} owns the hook and writes it anew when it likes"
+    if not os.access(path, os.X_OK):
+        return f"{path.name} is not executable, so git ignores it (make it executable if it is meant to run)"
+    if not managers.is_shell(data):
+        return f"{path.name} is no plain shell script"
+    return ""
+
+
+def _remove_blocks(repo: Repo) -> bool:
+    """Take our blocks out of git's own hooks folder, also out of files that a manager has moved aside."""
+    removed = False
+    for event in EVENTS:
+        for name in (event, event + ".legacy", event + ".old"):
+            path = Path(repo.common_dir, "hooks", name)
+            old = _read(path) if not path.is_symlink() else b""
+            new = blocks.take(old)
+            if new == old:
+                continue
+            removed = True
+            if new == HEADER:
+                path.unlink()
+            else:
+                _replace(path, new, path.stat().st_mode & 0o7777)
+    return removed
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    """Put a hook in place whole, since git may run it at this moment."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.chmod(mode)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
