@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.setup import claude, clone, githooks, program, rules
+from cortex_git.setup.glance import SILENCE
 from cortex_git.store.repo import Repo
-
-SILENCE = "cortex.hooks"
-"""Set to `ignore` by who runs our hooks in a way that cannot be seen from here."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +26,7 @@ def check(repo: Repo, env: Env) -> list[Finding]:
 
 
 def inactive_hooks(repo: Repo) -> str:
-    """One line that says that git hooks have gone inactive, for any command to show; empty if all is well."""
-    if repo.git_config().get(SILENCE) == "ignore":
-        return ""
+    """One line that says that git hooks are inactive, and what to do; empty if all is well."""
     missing = [hook for hook in githooks.inspect(repo) if not hook.active]
     if not missing:
         return ""

@@ -1,0 +1,49 @@
+"""A cheap look at whether git still runs our hooks, for every command and every session that starts.
+
+Reads a few short files and starts nothing; only where that leaves a doubt, the full check is made.
+"""
+
+from __future__ import annotations
+
+import os
+
+from cortex_git.setup.program import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cortex_git.store.repo import Repo
+
+SILENCE = "cortex.hooks"
+"""Set to `ignore` by who has our hooks run in a way that cannot be seen from here."""
+
+
+def inactive_hooks(repo: Repo) -> str:
+    """One line that says that git hooks have gone inactive, and what to do; empty if all is well."""
+    known = repo.git_config()
+    if known.get(SILENCE) == "ignore" or all(_is_seen(repo, known, event) for event in EVENTS):
+        return ""
+    from cortex_git.setup.health import inactive_hooks as look_closely
+
+    return look_closely(repo)
+
+
+def _is_seen(repo: Repo, known: dict[str, str], event: str) -> bool:
+    if f"hook.cortex-{event}.event" in known:
+        return f"hook.cortex-{event}.enabled" not in known
+    setting = known.get("core.hookspath", "")
+    folder = os.path.join(repo.work_tree or repo.git_dir, os.path.expanduser(setting))
+    if not setting:
+        folder = os.path.join(repo.common_dir, "hooks")
+    # What git runs must be there, and it or what a manager has it run must name our shim.
+    runs = os.path.join(folder, event)
+    names = (runs, runs + ".legacy", os.path.join(os.path.dirname(folder), event))
+    return os.access(runs, os.X_OK) and any(_names_shim(path, event) for path in names)
+
+
+def _names_shim(path: str, event: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(64 * 1024)
+    except OSError:
+        return False
+    return f"/cortex/git-hooks/{event}".encode() in text or b"/cortex/git-hooks/${0##*/}" in text
