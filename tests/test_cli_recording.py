@@ -225,7 +225,7 @@ def test_a_plan_from_standard_input(ready: TestRepo) -> None:
         (["plan", "done", "9"], 1, "there is no step '9'"),
         (["plan", "done", "0"], 1, "there is no step '0'"),
         (["plan", "done", "zzz"], 1, "there is no step 'zzz'"),
-        (["plan", "done", "e"], 1, "is in 2 steps"),
+        (["plan", "done", "mod"], 1, "is in 2 steps"),
         (["plan", "doen", "1"], 2, "did you mean `git cortex plan done`?"),
         (["plan", "--branch", "main", "done"], 2, "leave --branch away"),
         (["plan", "--branch", "nowhere"], 1, "there is no branch or commit nowhere"),
@@ -234,7 +234,7 @@ def test_a_plan_from_standard_input(ready: TestRepo) -> None:
 )
 def test_steps_that_are_not_there(args: list[str], status: int, said: str, ready: TestRepo) -> None:
     """What names no step, or more than one, changes nothing."""
-    ready.run("plan", "Add a login", "model", "view", "write tests")
+    ready.run("plan", "Add a login", "model", "view of the model", "write tests")
     before = steps(ready)
     result = ready.run(*args, check=False)
     assert status == result.status

@@ -76,11 +76,9 @@ def complaints(repo: Repo, env: Env) -> Iterator[Complaint]:
 
 def _store(repo: Repo, env: Env) -> Iterator[Complaint]:
     """What waits, what was set aside, and what of the store cannot be read."""
-    from cortex_git.capture.drain import drain
-
     memory = Memory.open(env, "git")
     try:
-        drain(repo, memory.backend, memory.config)
+        memory.drain()
     except CortexError as error:
         yield Complaint(PROBLEM, str(error))
     waiting, bad = spool.names(repo.home), spool.bad_names(repo.home)
@@ -90,7 +88,6 @@ def _store(repo: Repo, env: Env) -> Iterator[Complaint]:
     if bad:
         folder = os.path.join(spool.folder(repo.home), "bad")
         yield Complaint(PROBLEM, f"{len(bad)} payloads could not be used", f"look at them and remove them: {folder}")
-    memory.forget_refs()
     events = memory.everything()
     if memory.damaged:
         text = f"{memory.damaged} stored entries are damaged and left out; the others are read"

@@ -9,22 +9,27 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.setup import program
-from cortex_git.store import spool
+from cortex_git.store.open import open_backend
 from cortex_git.store.repo import Repo
 
 PATIENCE = 0.5
 """How long a command waits for a drain that another process does, in seconds."""
 
 
-def open_memory(env: Env, prefer: str = "git") -> Memory:
+_MANY_REFS = 30
+
+
+def open_memory(env: Env) -> Memory:
     """The memory of the repository that the process is in, with all that waited in the spool.
 
     Raises CortexError if there is none. What cannot be stored now is a warning: it waits on.
     """
-    memory = Memory.open(env, prefer)
+    memory = Memory.open(env, "git")
     with contextlib.suppress(OSError):  # a folder that cannot be written stops nobody from reading
         program.refresh(memory.repo)
     _drain(memory)
+    if len(memory.refs()) > _MANY_REFS:  # git is started for each: more than what importing pygit2 costs
+        memory.backend = open_backend(memory.repo)
     if is_terminal(env.stderr):
         inactive = inactive_hooks(memory.repo)
         if inactive:
@@ -40,18 +45,12 @@ def inactive_hooks(repo: Repo) -> str:
 
 
 def _drain(memory: Memory) -> None:
-    if not spool.names(memory.repo.home):
-        return
-    from cortex_git.capture.drain import drain
-
     try:
-        done = drain(memory.repo, memory.backend, memory.config, patience=PATIENCE)
+        faults = memory.drain(PATIENCE)
     except CortexError as error:
         warn(memory.env, f"what hooks have recorded since is not shown: {error}")
         return
-    for fault in done.faults[:3]:
+    for fault in faults[:3]:
         warn(memory.env, fault)
-    if len(done.faults) > 3:
-        warn(memory.env, f"and {len(done.faults) - 3} more; `git cortex doctor` says what to do")
-    if done.events:
-        memory.forget_refs()
+    if len(faults) > 3:
+        warn(memory.env, f"and {len(faults) - 3} more; `git cortex doctor` says what to do")

@@ -23,7 +23,7 @@ def write_report(arguments: Sequence[str], error: BaseException, env: Env) -> st
     """
     text = _text(arguments, error)
     name = f"bug-{env.now().replace(':', '').partition('.')[0]}-{os.getpid()}.md"
-    for folder in (_home(env), tempfile.gettempdir()):
+    for folder in (_home(env) or tempfile.gettempdir(), tempfile.gettempdir()):
         path = os.path.join(folder, name)
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -194,39 +194,45 @@ def select(memory: Memory, selection: Selection) -> Selected:
 
     Raises CortexError if there is no such branch, UsageError for a date that is none.
     """
-    tests = _tests(memory, selection)
+    wanted = tests(memory, selection)
     pool = memory.everything() if selection.all_branches else memory.visible(selection.branch)
     found = Selected([], pool)
     keep_dead = selection.withdrawn or selection.everything
     for event in pool:
         alive = keep_dead or not found.standing.dead(event.id)
-        if alive and all(test(event) for test in tests):
+        if alive and all(test(event) for test in wanted):
             found.events.append(event)
     return found
 
 
-def _tests(memory: Memory, selection: Selection) -> list[Callable[[Event], bool]]:
-    tests: list[Callable[[Event], bool]] = []
+def tests(memory: Memory, selection: Selection) -> list[Callable[[Event], bool]]:
+    """What an event has to pass. Raises UsageError for a date that is none."""
+    found: list[Callable[[Event], bool]] = []
     types = selection.types or (frozenset() if selection.everything else model.SEMANTIC)
-    least = selection.min_confidence
-    if least is None:
-        least = 0.0 if selection.everything else memory.config.projections_min_confidence
+    least = least_confidence(memory, selection)
     since = moment(memory, selection.since, "--since") if selection.since is not None else ""
     until = moment(memory, selection.until, "--until") if selection.until is not None else ""
     session, author = selection.session, (selection.author or "").casefold()
     if types:
-        tests.append(lambda event: event.type in types)
+        found.append(lambda event: event.type in types)
     if least:
-        tests.append(lambda event: event.confidence >= least)
+        found.append(lambda event: event.confidence >= least)
     if since:
-        tests.append(lambda event: event.time >= since)
+        found.append(lambda event: event.time >= since)
     if until:
-        tests.append(lambda event: event.time <= until)
+        found.append(lambda event: event.time <= until)
     if session:
-        tests.append(lambda event: event.session.startswith(session))
+        found.append(lambda event: event.session.startswith(session))
     if author:
-        tests.append(lambda event: author in f"{event.author} {event.agent}".casefold())
-    return tests
+        found.append(lambda event: author in f"{event.author} {event.agent}".casefold())
+    return found
+
+
+def least_confidence(memory: Memory, selection: Selection) -> float:
+    """How certain an event must be, as asked for, else as the settings say."""
+    if selection.min_confidence is not None:
+        return selection.min_confidence
+    return 0.0 if selection.everything else memory.config.projections_min_confidence
 
 
 def moment(memory: Memory, text: str, option: str) -> str:

@@ -17,7 +17,7 @@ from cortex_git.env import Env
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.pending import Pending, pending
+from cortex_git.pending import pending
 from cortex_git.store import keys, spool
 from cortex_git.views.standing import Standing, fold
 
@@ -83,7 +83,7 @@ def _facts(memory: Memory) -> dict[str, Any]:
             "events": [text.as_dict(event, standing) for event in coming.events],
             "plan": coming.plan is not None,
         },
-        "uncommitted": _uncommitted(alive, coming),
+        "uncommitted": _uncommitted(memory, alive, head),
         "private": sum(event.private for event in alive),
         "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
         "hooks": _hooks(memory),
@@ -99,9 +99,10 @@ def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _uncommitted(alive: list[Event], coming: Pending) -> int:
+def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
     """How many memories are in this clone's notes only, since no commit holds them."""
-    return sum(event.type in model.SEMANTIC and event.id not in coming.held for event in alive)
+    held = {id for ids in memory.held(head).values() for id in ids}
+    return sum(event.type in model.SEMANTIC and event.id not in held for event in alive)
 
 
 def _hooks(memory: Memory) -> dict[str, Any]:

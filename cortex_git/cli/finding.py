@@ -1,0 +1,80 @@
+"""What a search may find: the segments that a branch sees, and the items at its commit, as the index takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from cortex_git.events import codec, model
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory, crosses
+from cortex_git.projections.items import item_files
+from cortex_git.search.index import Index
+from cortex_git.views.standing import Standing, fold
+
+Admission = Callable[[Event], bool]
+
+
+class Sources:
+    """Where the events lie that are visible somewhere.
+
+    `segments` are the blobs that hold them, each with a test that tells which of its events are visible (None: all).
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._items: dict[str, str] = {}
+        self.segments: dict[str, Admission | None] = {}
+        self.gone: set[str] = set()
+
+    @classmethod
+    def visible(cls, memory: Memory, rev: str | None = None) -> Sources:
+        """What a branch sees, by default the one checked out. Raises CortexError if there is no such branch."""
+        found = cls(memory)
+        branch, head = memory.position(rev)
+        seen = memory.alignment(branch, head)
+        found._add((tip for ref, tip in seen.tips.items() if ref in seen.own), None)
+        found._add((tip for ref, tip in seen.tips.items() if ref not in seen.own), crosses)
+        found._add(seen.loose.values(), lambda event: event.commit == head)
+        found._add_items(head, lambda event: crosses(event) or event.branch == branch)
+        return found
+
+    @classmethod
+    def everywhere(cls, memory: Memory) -> Sources:
+        """What all branches of all clones see."""
+        found = cls(memory)
+        found._add(memory.refs().values(), None)
+        found._add_items(memory.repo.head(), None)
+        found.gone = set()
+        return found
+
+    def load(self, segments: Iterable[str]) -> Iterator[tuple[str, list[Event]]]:
+        """The events of each segment, as the index asks for them; what cannot be read is left out."""
+        wanted = list(segments)
+        yield from (
+            (blob, self._memory.item_events({self._items[blob]: blob})) for blob in wanted if blob in self._items
+        )
+        for blob, data in self._memory.backend.blobs(blob for blob in wanted if blob not in self._items):
+            yield blob, codec.decode_segment(data)[0]
+
+    def _add(self, tips: Iterable[str], test: Admission | None) -> None:
+        for tip in tips:
+            for blob in self._memory.backend.tree(tip).values():
+                self.segments.setdefault(blob, test)
+
+    def _add_items(self, head: str | None, test: Admission | None) -> None:
+        files = item_files(self._memory.backend, head) if head else {}
+        self._items = {blob: path for path, blob in files.items()}
+        self.segments.update((blob, test) for blob in self._items)
+        self.gone = self._memory.gone(head, files)
+
+
+def open_index(memory: Memory, sources: Sources) -> Index:
+    """The index of this clone, with all that the sources hold."""
+    index = Index(memory.path("index"))
+    index.update(sources.segments, sources.load)
+    return index
+
+
+def changes(index: Index, sources: Sources) -> Standing:
+    """What was retracted, superseded and accepted, as far as the sources tell."""
+    return fold(index.events(model.STATE_CHANGES, sources.segments))

@@ -1,0 +1,146 @@
+"""`git cortex search`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cortex_git.cli import text
+from cortex_git.cli.command import Listing, color_option, json_option
+from cortex_git.cli.opening import open_memory
+from cortex_git.cli.selection import SHORTEST, Selection, least_confidence, selecting, tests
+from cortex_git.cli.terminal import Screen, harmless, one_line, screen, warn, write_json
+from cortex_git.env import Env
+from cortex_git.errors import UsageError
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory
+from cortex_git.views.standing import Standing
+
+if TYPE_CHECKING:
+    from cortex_git.search.answer import Answer, Hit
+
+
+@click.command(cls=Listing)
+@click.argument("words", nargs=-1, required=True, metavar="WORDS")
+@selecting
+@click.option(
+    "-n",
+    "--max-count",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="At most so many; also as -NUMBER. By default as the setting search.limit says.",
+)
+@click.option("--oneline", is_flag=True, help="One line for each.")
+@click.option("--explain", is_flag=True, help="Also say how the answer came about.")
+@json_option
+@color_option
+@click.pass_obj
+def search(
+    env: Env,
+    words: tuple[str, ...],
+    selection: Selection,
+    max_count: int | None,
+    oneline: bool,
+    explain: bool,
+    as_json: bool,
+    color: str,
+) -> None:
+    """Find memories by words, the best first.
+
+    Words are found in any form, identifiers whole and by their parts, an id by its start.
+
+    \b
+    "two words"             exactly these words, in this order
+    -word                   not with this word
+    type:decision           only this type; so also branch:, file:, author:, agent:, session:, commit:
+    since:2w until:2026-05  only of this time
+
+    The options do the same. Without a type, what was said and decided is searched: no files, no commands.
+    """
+    query = " ".join(words)
+    if not query.strip():
+        raise UsageError("there is nothing to search for; give a word")
+    memory = open_memory(env)
+    answer, standing = _answer(memory, query, selection, max_count)
+    for notice in answer.notices:
+        warn(env, notice)
+    if as_json:
+        write_json(env, _as_dict(answer, standing, explain))
+        return
+    with screen(env, memory.repo.git_config(), color, paged=True) as out:
+        for line in _lines(answer, standing, out, oneline):
+            out.line(line)
+        for line in answer.explain if explain else ():
+            out.line(out.paint(one_line(line), "dim"))
+
+
+def _answer(memory: Memory, query: str, selection: Selection, max_count: int | None) -> tuple[Answer, Standing]:
+    from cortex_git.cli.finding import Sources, changes, open_index
+    from cortex_git.search.record import SCOPES
+
+    # The index knows types by itself; everything else is asked of each event that it finds.
+    least = least_confidence(memory, selection)
+    wanted = tests(memory, selection._replace(types=frozenset(), everything=True, min_confidence=least))
+    everywhere = selection.all_branches
+    sources = Sources.everywhere(memory) if everywhere else Sources.visible(memory, selection.branch)
+    index = open_index(memory, sources)
+    try:
+        standing = changes(index, sources)
+        shown = selection.withdrawn or selection.everything
+        answer = index.search(
+            query,
+            limit=max_count or memory.config.search_limit or 1,
+            segments={id: _all_of(test, wanted) for id, test in sources.segments.items()},
+            hidden=sources.gone if shown else sources.gone | standing.retracted | set(standing.superseded),
+            scopes=SCOPES if selection.everything and not selection.types else (),
+            now=memory.env.now(),
+            type=sorted(selection.types),
+        )
+    finally:
+        index.close()
+    return answer, standing
+
+
+def _all_of(test: Callable[[Event], bool] | None, wanted: list[Callable[[Event], bool]]) -> Callable[[Event], bool]:
+    if test is not None:
+        wanted = [test, *wanted]
+    return lambda event: all(one(event) for one in wanted)
+
+
+def _lines(answer: Answer, standing: Standing, out: Screen, oneline: bool) -> Iterator[str]:
+    if answer.verdict == "WEAK" and answer.hits:
+        yield out.paint("Nothing says just that; the nearest:", "bold")
+    for hit in answer.hits:
+        event, dead = hit.event, text.flag(hit.event, standing)
+        kind = text.label(event)
+        if oneline:
+            yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind:<10} {_marked(hit, out)}"
+            continue
+        said = event.author if event.agent == "user" and event.author else event.agent
+        facts = [dead or text.status(event, standing), one_line(said), text.local_time(event.time)]
+        facts.append(one_line(event.branch))
+        yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind} ({', '.join(fact for fact in facts if fact)})"
+        yield f"    {_marked(hit, out)}"
+    if answer.left_out:
+        yield out.paint(f"{answer.left_out} more; `-n {len(answer.hits) + answer.left_out}` shows them", "dim")
+
+
+def _marked(hit: Hit, out: Screen) -> str:
+    """The snippet with what matched in colour."""
+    parts: list[str] = []
+    at = 0
+    for start, end in hit.marks:
+        parts += [harmless(hit.snippet[at:start]), out.paint(harmless(hit.snippet[start:end]), "match")]
+        at = end
+    return "".join([*parts, harmless(hit.snippet[at:])])
+
+
+def _as_dict(answer: Answer, standing: Standing, explain: bool) -> dict[str, Any]:
+    hits = [
+        {**text.as_dict(hit.event, standing), "score": hit.score, "snippet": hit.snippet, "matched": hit.matched}
+        for hit in answer.hits
+    ]
+    found = {"verdict": answer.verdict, "left_out": answer.left_out, "notices": answer.notices, "hits": hits}
+    return {**found, "explain": answer.explain} if explain else found
