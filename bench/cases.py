@@ -116,7 +116,7 @@ class Store:
         """A branch that is not checked out; a small store has none, so it gets one."""
         here = self.quiet_git("branch", "--show-current")
         if not [name for name in self._branches if name != here]:
-            self._branches.append("feature/bench")
+            self._branches = [here, "feature/bench"]
             self.quiet_git("branch", "feature/bench")
         self._branches.append(self._branches.pop(0))
         return next(name for name in self._branches if name != here)

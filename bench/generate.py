@@ -141,7 +141,7 @@ def make(path: Path, events: int, seed: int = 1) -> None:
 
 def init(path: Path) -> None:
     """What a user does first."""
-    command = [sys.executable, "-m", "cortex_git", "init", "--yes"]
+    command = [sys.executable, "-m", "cortex_git", "init", "--yes", "--no-plugin"]
     subprocess.run(command, cwd=path, check=True, stdout=subprocess.DEVNULL)
 
 

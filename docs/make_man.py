@@ -59,7 +59,7 @@ def page() -> str:
         ".SH OPTIONS",
     ]
     context = click.Context(cli, info_name="git cortex")
-    lines += _options(cli, context)
+    lines += _options(context, cli.get_params(context))
     lines.append(".SH COMMANDS")
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
@@ -77,7 +77,8 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield f".SS {_escaped(context.command_path)} {_escaped(usage)}"
     yield from _text(inspect.cleandoc(command.help or ""))
-    yield from _options(command, context)
+    # The option for help, the last one, is the same everywhere and stands at the top.
+    yield from _options(context, command.get_params(context)[:-1])
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
@@ -85,8 +86,8 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
                 yield from _command(inner, click.Context(inner, info_name=name, parent=context))
 
 
-def _options(command: click.Command, context: click.Context) -> list[str]:
-    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+def _options(context: click.Context, parameters: list[click.Parameter]) -> list[str]:
+    records = (parameter.get_help_record(context) for parameter in parameters)
     return _entries([record for record in records if record])
 
 

@@ -41,7 +41,7 @@ def _heavy(modules: set[str]) -> set[str]:
 def test_hooks_import_nothing_heavy(args: tuple[str, ...], repo: TestRepo) -> None:
     """A hook in an initialised repository that has something to do imports none of the slow modules."""
     repo.commit({"a.txt": "a\n"})
-    repo.run("init", "--yes")
+    repo.run("init", "--yes", "--no-plugin")
     repo.run("decide", "Use SQLite for storage", "--reason", "one writer")
     payload = b'{"session_id": "s", "cwd": "%s", "source": "startup"}' % str(repo.path).encode()
     modules = _imports(*args, cwd=repo.path, input=payload)

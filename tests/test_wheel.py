@@ -89,7 +89,7 @@ def _check_installed(bin: Path, repo: Path) -> None:
         assert page.resolve() == (bin.parent / "share" / "man" / "man1" / "git-cortex.1").resolve()
     inner = repo / "folder"
     inner.mkdir()
-    run("git", "-C", str(inner), "cortex", "init", "--yes")
+    run("git", "-C", str(inner), "cortex", "init", "--yes", "--no-plugin")
     run("git", "cortex", "decide", "Use SQLite", "--reason", "one writer")
     assert "Use SQLite" in run("git", "cortex", "log")
     program = (repo / ".git" / "cortex" / "program").read_text().splitlines()
