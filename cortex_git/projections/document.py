@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from cortex_git.digest import sha256_hex
@@ -32,8 +33,9 @@ _MUTABLE = "(?m)^(?:status|superseded[-_]by|sum): .*\n"
 class Item:
     """One item file as it was read. Without faults it holds at least one event.
 
-    `status` and `superseded_by` are empty for files of facts. `steps` and `key` are those of a
-    plan, `scope` the globs of the files that a decision governs. `faults` says what is wrong.
+    `status` and `superseded_by` are empty for files of facts. `scope` are the globs of the files
+    that a decision governs. `steps`, `ticks`, `branch` and `key` (its first 6 digits) are those of
+    a plan. `faults` says what is wrong.
     """
 
     __slots__ = (
@@ -92,6 +94,7 @@ def checksum(head: str, body: str) -> str:
     return sha256_hex(f"{re.sub(_MUTABLE, '', head)}---\n{body}".encode("utf-8", "replace"))[:16]
 
 
+@functools.lru_cache(maxsize=4096)
 def _name(path: str) -> re.Match[str] | None:
     folder, _, name = path.rpartition("/")
     pattern = _NAMES.get(folder + "/")

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 ORDER = (
     "id", "type", "title", "status", "date", "decision-makers", "tags", "scope", "supersedes", "superseded-by",
     "amends", "relates-to", "confidence", "session", "branch", "commit", "layer", "time", "agent", "author",
-    "salience", "files", "source", "target", "marks", "extra", "content", "reason", "alternatives", "key",
+    "salience", "files", "source", "target", "marks", "extra", "content", "reason", "alternatives",
     "on-branch", "events", "ticks", "sum",
 )  # fmt: skip
 PROSE = ("content", "reason", "alternatives")
 _SHARED = ("confidence", "session", "branch", "commit", "layer", "agent", "author")
 _TEXTS = ("session", "branch", "commit", "layer", "time", "agent", "author", "target")
 _OTHERS = ("id", "type", "confidence", "salience", "source", "marks", "files", *PROSE)
+_EVEN_EMPTY = ("files", "on-branch", *PROSE)
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -103,7 +104,7 @@ def ordered(fields: Mapping[str, object]) -> dict[str, object]:
     return {
         name: fields[name]
         for name in ORDER
-        if name in fields and (fields[name] not in ("", [], {}, None) or name in ("files", *PROSE))
+        if name in fields and (fields[name] not in ("", [], {}, None) or name in _EVEN_EMPTY)
     }
 
 

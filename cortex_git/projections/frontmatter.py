@@ -7,6 +7,7 @@ No anchors, tags, flow collections or comments.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -53,8 +54,7 @@ def read(text: str) -> dict[str, object]:
 def _lines(values: Mapping[str, object]) -> list[str]:
     out = []
     for name, value in values.items():
-        bare = re.fullmatch("[A-Za-z_][A-Za-z_-]*", name) and name.lower() not in _RESERVED
-        key = name if bare else scalar(name)
+        key = name if _is_bare(name) else scalar(name)
         if isinstance(value, dict):
             out += [f"{key}:", *("  " + line for line in _lines(value))]
         elif isinstance(value, list | tuple) and not value:
@@ -69,12 +69,20 @@ def _lines(values: Mapping[str, object]) -> list[str]:
     return out
 
 
+@functools.lru_cache(maxsize=256)
+def _is_bare(name: str) -> bool:
+    """Whether a key needs no quotes."""
+    return bool(re.fullmatch("[A-Za-z_][A-Za-z_-]*", name)) and name.lower() not in _RESERVED
+
+
 def scalar(value: object) -> str:
     """A text or number as YAML."""
     if not isinstance(value, str):
         return _dumps(value)
     if value in _BARE:
         return value
+    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
     text = quoted(_dumps(value))
     if '\\"' in text and not re.search(r'\\[^"]', text):
         # Formatters turn double quotes with nothing but escaped quotes inside into single ones.
@@ -85,18 +93,28 @@ def scalar(value: object) -> str:
 def _mapping(lines: list[str], at: int, indent: str) -> tuple[dict[str, object], int]:
     values: dict[str, object] = {}
     while at < len(lines) and lines[at].startswith(indent) and not lines[at].startswith((indent + " ", indent + "- ")):
-        match = re.fullmatch(_KEY + "(?: (.+))?", lines[at][len(indent) :])
-        if not match:
-            raise ValueError(f"line {at + 1}: not understood")
-        name = str(_scalar(match[1], at))
+        name, text = _entry(lines[at][len(indent) :], at)
         if name in values:
             raise ValueError(f"line {at + 1}: {name} is there twice")
-        if match[2] is not None:
-            values[name] = _scalar(match[2], at)
+        if text is not None:
+            values[name] = _scalar(text, at)
             at += 1
         else:
             values[name], at = _nested(lines, at + 1, indent + "  ")
     return values, at
+
+
+def _entry(line: str, at: int) -> tuple[str, str | None]:
+    """Key and value of a line; None if the value stands on the lines below."""
+    name, separator, text = line.partition(": ")
+    if separator and text and _is_bare(name):
+        return name, text
+    if not separator and name.endswith(":") and _is_bare(name[:-1]):
+        return name[:-1], None
+    match = re.fullmatch(_KEY + "(?: (.+))?", line)
+    if not match:
+        raise ValueError(f"line {at + 1}: not understood")
+    return str(_scalar(match[1], at)), match[2]
 
 
 def _nested(lines: list[str], at: int, indent: str) -> tuple[object, int]:
@@ -116,7 +134,7 @@ def _list(lines: list[str], at: int, indent: str) -> tuple[list[object], int]:
     found: list[object] = []
     while at < len(lines) and lines[at].startswith(indent + "- "):
         text = lines[at][len(indent) + 2 :]
-        if re.match(_KEY + "(?: |$)", text):
+        if (text.endswith(":") or ": " in text) and re.match(_KEY + "(?: |$)", text):
             # A mapping in a list begins behind the hyphen: read it as if the hyphen were a space.
             lines[at] = f"{indent}  {text}"
             entry, at = _mapping(lines, at, indent + "  ")
@@ -128,8 +146,13 @@ def _list(lines: list[str], at: int, indent: str) -> tuple[list[object], int]:
 
 
 def _scalar(text: str, at: int) -> object:
+    if text in _BARE:
+        return text
     if text == "[]":
         return []
+    inner = text[1:-1]
+    if text[:1] == text[-1:] == '"' and inner.isprintable() and '"' not in inner and "\\" not in inner and inner:
+        return inner
     try:
         if text.startswith('"'):
             return _text(json.loads(text))

@@ -27,19 +27,17 @@ __all__ = [
 
 def item_files(backend: Backend, rev: str) -> dict[str, str]:
     """Path to blob id of every item file of a commit. Raises CortexError if there is no such commit."""
-    found = {}
-    for path, blob in backend.tree(rev, FOLDER.rstrip("/")).items():
-        whole = path if path.startswith(FOLDER) else FOLDER + path
-        if is_item(whole):
-            found[whole] = blob
-    return found
+    return {path: blob for path, blob in backend.tree(rev, ".cortex").items() if is_item(path)}
 
 
 def items_at(backend: Backend, rev: str) -> dict[str, bytes]:
-    """Path to content of every file under `.cortex/` of a commit. Raises CortexError if there is no such commit."""
+    """Path to content of every file under `.cortex/` of a commit, pages and README included.
+
+    Raises CortexError if there is no such commit.
+    """
     paths: dict[str, list[str]] = {}
-    for path, blob in backend.tree(rev, FOLDER.rstrip("/")).items():
-        paths.setdefault(blob, []).append(path if path.startswith(FOLDER) else FOLDER + path)
+    for path, blob in backend.tree(rev, ".cortex").items():
+        paths.setdefault(blob, []).append(path)
     return {path: data for blob, data in backend.blobs(paths) for path in paths[blob]}
 
 

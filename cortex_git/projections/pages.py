@@ -12,12 +12,14 @@ import re
 from cortex_git.digest import sha256_hex
 from cortex_git.projections import sections
 from cortex_git.projections.document import FOLDER, LINT_OFF, is_item
+from cortex_git.projections.reading import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cortex_git.config import Config
+    from cortex_git.projections.document import Item
 
 VERSION = 1
 """The version of the layout of pages: one made by another version lags, it is not broken."""
@@ -38,13 +40,17 @@ class Footer:
         """Whether the page was changed after it was rendered."""
 
 
-def pages(items: Mapping[str, bytes], config: Config, *, accepted: bool = True) -> dict[str, bytes]:
+def pages(
+    items: Mapping[str, bytes], config: Config, *, accepted: bool = True, parsed: Iterable[Item] | None = None
+) -> dict[str, bytes]:
     """Path to content of all pages, from the item files of one tree; other files are passed over.
 
-    `accepted`: on the default branch whatever stands there counts as accepted.
+    `accepted`: on the default branch whatever stands there counts as accepted. `parsed`: the same
+    files, where they have been read already.
     """
     digest = digest_of(items, config)
-    view = sections.View(items, accepted)
+    found = parsed if parsed is not None else [parse(path, data) for path, data in items.items() if is_item(path)]
+    view = sections.View(found, accepted)
     bodies = {
         "decisions.md": sections.decisions(view),
         "decisions-archive.md": sections.archive(view),

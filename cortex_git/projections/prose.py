@@ -8,6 +8,7 @@ whoever needs the exact text compares with `read_inline` or `read_block` and kee
 
 from __future__ import annotations
 
+import functools
 import re
 
 TYPE_CHECKING = False
@@ -30,6 +31,8 @@ TITLE_LIMIT = 72
 
 def visible(text: str) -> str:
     """The text with each unsafe character written as `\\uXXXX`."""
+    if text.isascii() and text.isprintable():
+        return text
     return re.sub(UNSAFE, lambda match: _escape(match[0]), text)
 
 
@@ -50,10 +53,10 @@ def inline(text: str, *, start: bool = False, links: bool = True) -> str:
     `links` it can be the text of a link: it holds none and no bracket that would end it. `code` between single
     backticks stays code.
     """
-    text = flat(text)
-    special = _SPECIAL + "".join("|" + re.escape(c) for c in "~$" if text.count(c) > 1)
-    pattern = f"(?P<code>{_CODE})|" + (f"(?P<url>{_URL})|{special}" if links else rf"\]|{special}")
-    shown = re.sub(pattern, _shown, text)
+    text = shown = flat(text)
+    if re.search(r"[\\*\[\]<`_&~$]|//", text):
+        doubled = "".join(c for c in "~$" if text.count(c) > 1)
+        shown = _special(links, doubled).sub(_shown, text)
     if start:
         shown = re.sub(r"^(\d{1,9})([.)](?: |$))", r"\1\\\2", shown)
         shown = re.sub(r"^[#>+=|:~-]", r"\\\g<0>", shown)
@@ -67,6 +70,8 @@ def heading(text: str) -> str:
 
 def read_inline(shown: str) -> str:
     """The text that `inline` or `heading` has written."""
+    if "\\" not in shown and "<" not in shown:
+        return shown
     return re.sub(r"\\([!-/:-@\[-`{-~])|(`[^`]+`)|<(https?://[^<>\s]*)>", _read, shown)
 
 
@@ -89,7 +94,7 @@ def read_block(lines: list[str]) -> str:
 
 def take_block(lines: list[str], at: int) -> int:
     """Where the block that begins at line `at` ends: past its closing fence, else before the next blank line."""
-    fence = re.fullmatch("(`{3,})text", lines[at])
+    fence = re.fullmatch("(`{3,})text", lines[at]) if lines[at].startswith("```") else None
     end = at + 1
     while end < len(lines) and (lines[end] != fence[1] if fence else lines[end] != ""):
         end += 1
@@ -147,6 +152,13 @@ def _is_prose(text: str, lines: list[str]) -> bool:
     if any(line != line.strip() for line in lines):
         return False
     return len(lines) == 1 or not any(re.match(_BLOCK_START, line) for line in lines)
+
+
+@functools.cache
+def _special(links: bool, doubled: str) -> re.Pattern[str]:
+    """What means something within a line: code and addresses, then whatever has to be escaped."""
+    special = _SPECIAL + "".join("|" + re.escape(c) for c in doubled)
+    return re.compile(f"(?P<code>{_CODE})|" + (f"(?P<url>{_URL})|{special}" if links else rf"\]|{special}"))
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from cortex_git.events import model
 from cortex_git.projections import prose
-from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS, is_item
+from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS
 from cortex_git.projections.layout import steps, title
-from cortex_git.projections.reading import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ _SHARES = (("plans", 0.15), ("rejected", 0.2), ("decisions", 0.4), ("learned", 0
 class View:
     """The items of one tree, sorted out, each list with the newest first."""
 
-    def __init__(self, files: Mapping[str, bytes], accepted: bool) -> None:
-        found = [parse(path, data) for path, data in sorted(files.items()) if is_item(path)]
+    def __init__(self, found: Iterable[Item], accepted: bool) -> None:
         items = sorted((item for item in found if item.events), key=lambda item: model.order(item.event), reverse=True)
         choices = [item for item in items if item.path.startswith(DECISIONS)]
         self.accepted = accepted

@@ -85,10 +85,10 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
         "title": plan.title,
         "status": birth_status(event),
         "decision-makers": front.makers(event),
-        "key": key,
-        "on-branch": branch if branch != event.branch else "",
         "ticks": [front.ordered(group) for group in groups],
     }  # fmt: skip
+    if branch != event.branch:
+        values["on-branch"] = branch
     name = f"{prose.slug(branch, 'branch')}-{key[:6]}.md"
     return PLANS + name, _document(values, plan.title or "Plan", body)
 
