@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cortex_git.capture.drain import PATIENCE, drain
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
     from cortex_git.views.standing import Standing
+
+
+DELETION = "deletion"
 
 
 class Memory:
@@ -60,6 +64,23 @@ class Memory:
     def forget_refs(self) -> None:
         """Look at the refs anew at the next read."""
         self._refs = None
+
+    def drain(self, patience: float = PATIENCE) -> list[str]:
+        """Store what waits in the spool; returns what went wrong, a sentence each. Raises CortexError."""
+        done = drain(self.repo, self.backend, self.config, patience=patience)
+        if done.refs is not None:
+            self._refs = done.refs
+        return done.faults
+
+    def write(self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "") -> None:
+        """Store events by branch, as `Writer.write` does."""
+        writer = self.writer()
+        writer.write(events, anchored=anchored)
+        self._refs = writer.refs
+
+    def writer(self) -> notes.Writer:
+        """A writer that starts from the refs as they were read here. Forget them after using it."""
+        return notes.Writer(self.repo, self.backend, self.config, self.refs())
 
     def position(self, rev: str | None = None) -> tuple[str | None, str | None]:
         """Branch (None: detached) and commit (None: unborn) of HEAD, or of another branch or commit.
@@ -99,9 +120,11 @@ class Memory:
         loose = {blob for tip in seen.loose.values() for blob in self.backend.tree(tip).values()}
         events += (event for event in self.read(loose) if event.commit == head)
         files = item_files(self.backend, head) if head else {}
-        events += (event for event in self.item_events(files) if crosses(event) or event.branch == branch)
+        items = self.item_events(files)
+        events += (event for event in items if crosses(event) or event.branch == branch)
         gone = self.gone(head, files)
-        return [event for event in unique(events) if event.id not in gone]
+        there = {event.id for event in items}
+        return [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
 
     def everything(self) -> list[Event]:
         """All events of all branches and clones, and the items at HEAD, in the order of time."""
@@ -118,9 +141,10 @@ class Memory:
 
     def item_events(self, files: Mapping[str, str]) -> list[Event]:
         """The events that committed item files hold, given path to blob id."""
-        return events_of(self._contents(files))
+        return events_of(self.contents(files))
 
-    def _contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
+    def contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
+        """Path to content of files, given path to blob id."""
         paths: dict[str, list[str]] = {}
         for path, blob in files.items():
             paths.setdefault(blob, []).append(path)
@@ -131,7 +155,7 @@ class Memory:
         return held(self.repo, head, self._ids_of)
 
     def _ids_of(self, files: Mapping[str, str]) -> dict[str, list[str]]:
-        contents = self._contents(files)
+        contents = self.contents(files)
         return {path: [event.id for event in events_of({path: data})] for path, data in contents.items()}
 
     def gone(self, head: str | None, files: Mapping[str, str]) -> set[str]:
@@ -141,9 +165,13 @@ class Memory:
         """
         ever = self.held(head)
         missing = {id for path, ids in ever.items() if path not in files for id in ids}
-        if not missing or head is None or self.repo.git_status("cat-file", "-e", f"{head}:.cortex/README.md")[0]:
+        if not missing or head is None or not self.has_folder(head):
             return set()
         return missing - {id for path in files for id in ever.get(path, ())}
+
+    def has_folder(self, commit: str) -> bool:
+        """Whether a commit has our folder at all; where it was removed as a whole, no item was rejected by that."""
+        return not self.repo.git_status("cat-file", "-e", f"{commit}:.cortex/README.md")[0]
 
     def standing(self, rev: str | None = None) -> Standing:
         """Where things stand on a branch."""
@@ -185,13 +213,17 @@ class Memory:
         known = {event.id for event in self.visible()}
         new = [event for event in filled if event.id not in known]
         if new:
-            notes.Writer(self.repo, self.backend, self.config).write({branch: new})
-            self.forget_refs()
+            self.write({branch: new})
         return new
 
     def path(self, *parts: str) -> str:
         """A path under our folder in the git directory."""
         return os.path.join(self.repo.home, *parts)
+
+
+def is_deletion(event: Event) -> bool:
+    """Whether this retracts an event because its file was deleted. It counts while the file is not there again."""
+    return event.type == model.RETRACTED and event.source.get("by") == DELETION
 
 
 def crosses(event: Event) -> bool:

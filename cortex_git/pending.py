@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cortex_git import live
+from cortex_git import snapshot
 from cortex_git.events import codec, model
 from cortex_git.store import align, keys
 from cortex_git.store.locking import keep_json, read_json
@@ -23,13 +23,13 @@ _PLANS = frozenset({model.PLAN, model.STEP})
 
 
 class Pending:
-    """`events` become items; `plan` is the branch's plan, `key` its key; `held` are ids that some commit has held."""
+    """`events` become items, `plan` is the branch's plan, and `key` its key."""
 
     __slots__ = ("events", "held", "key", "plan")
 
-    def __init__(self, key: str, held: set[str]) -> None:
+    def __init__(self, key: str) -> None:
         self.key = key
-        self.held = held
+        self.held: set[str] = set()
         self.events: list[Event] = []
         self.plan: Plan | None = None
 
@@ -43,47 +43,63 @@ def pending(memory: Memory) -> Pending:
     """What the next commit on the branch that is checked out has to bring along.
 
     Only events that this clone recorded under the branch's own key count; others arrive with
-    the commits that they belong to.
+    the commits that they belong to. What some commit in the branch's past has held is not
+    written again: if it is gone, somebody took it out.
     """
     branch, head = memory.position()
     key = keys.lookup(memory.repo, branch, memory.refs()).value
-    held = {id for ids in memory.held(head).values() for id in ids}
-    found = Pending(key, held)
+    found = Pending(key)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
     tip = memory.refs().get(ref)
     if branch is None or tip is None:
         return found
-    own = _own_items(memory, key, ref, tip)
-    missing = {id: blob for id, blob in own["items"].items() if id not in held}
+    kept = _kept(memory, key, ref, tip, head)
+    missing: dict[str, str] = kept["open"]
     if missing and _is_shallow(memory):
         missing = _without_anchor(memory, ref, tip, missing)
-    if missing or own["plans"]:
-        standing = live.standing(memory)
+    if missing or kept["plans"]:
+        standing = snapshot.standing(memory)
         loaded = {event.id: event for event in memory.read(set(missing.values()))}
         found.events = [loaded[id] for id in missing if id in loaded and not standing.dead(id)]
-        found.plan = standing.plan if own["plans"] else None
+        found.plan = standing.plan if kept["plans"] else None
     return found
 
 
-def _own_items(memory: Memory, key: str, ref: str, tip: str) -> dict[str, Any]:
-    """Ids of what ought to be items under our own ref, each with its segment; kept and brought forward."""
+def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dict[str, Any]:
+    """Ids of our own events that no commit has held yet, each with its segment; kept, and brought forward.
+
+    `plans` says whether the branch has a plan.
+    """
     path = memory.path("cache", f"own-{key}.json")
     kept: dict[str, Any] = read_json(path)
     stamp = f"{ref} {memory.config.projections_min_confidence}"
-    if kept.get("stamp") == stamp and kept["tip"] == tip:
+    if (kept.get("stamp"), kept.get("tip"), kept.get("head")) == (stamp, tip, head):
         return kept
-    added = align.added_blobs(memory.repo, {ref: (kept["tip"], tip)}) if kept.get("stamp") == stamp else None
-    if added is None:
-        kept = {"stamp": stamp, "items": {}, "plans": False}
-        added = {ref: list(memory.backend.tree(tip).values())}
-    for blob, data in memory.backend.blobs(added[ref]):
-        for event in codec.decode_segment(data)[0]:
-            if is_item(event, memory.config):
-                kept["items"][event.id] = blob
-            kept["plans"] = kept["plans"] or (event.type in _PLANS and not event.private)
-    kept["tip"] = tip
+    past = kept if kept.get("stamp") == stamp else {}
+    if past and past["head"] == head:
+        segments = align.changed_blobs(memory.repo, {ref: (past["tip"], tip)})[ref][0]
+        kept = {"open": past["open"], "plans": past["plans"]}
+    else:
+        # HEAD moved: what was held before may not be now, so that all of our events are looked at.
+        segments = list(memory.backend.tree(tip).values())
+        kept = {"open": {}, "plans": False}
+    found = _items_in(memory, segments, kept)
+    ever = {id for ids in memory.held(head).values() for id in ids} if found else set()
+    kept["open"].update((id, blob) for id, blob in found.items() if id not in ever)
+    kept |= {"stamp": stamp, "tip": tip, "head": head}
     keep_json(path, kept)
     return kept
+
+
+def _items_in(memory: Memory, blobs: list[str], kept: dict[str, Any]) -> dict[str, str]:
+    """Id to segment of the events in these segments that ought to be items."""
+    found: dict[str, str] = {}
+    for blob, data in memory.backend.blobs(blobs):
+        for event in codec.decode_segment(data)[0]:
+            if is_item(event, memory.config):
+                found[event.id] = blob
+            kept["plans"] = kept["plans"] or (event.type in _PLANS and not event.private)
+    return found
 
 
 def _is_shallow(memory: Memory) -> bool:

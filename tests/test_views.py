@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.views import essence as essences
-from cortex_git.views.essence import essence
+from cortex_git.views.essence import Essence, Incomplete
 from cortex_git.views.standing import Step, fold, parse_plan, render_plan
 
 
@@ -119,22 +121,80 @@ def test_the_order_of_events_does_not_matter() -> None:
     shuffled = random.Random(2).sample(events, len(events))
 
     assert [e.id for e in fold(events).decisions] == [e.id for e in fold(shuffled).decisions]
-    assert essence(events) == essence(shuffled)
+    assert fold(events).reinforced == fold(shuffled).reinforced
 
 
-@given(st.integers(0, 10_000), st.integers(0, 300))
-def test_an_essence_can_be_brought_forward(seed: int, cut: int) -> None:
-    """Adding new events to a kept essence gives what the whole store would give, also where types overflow."""
+def built(events: list[Event]) -> Essence:
+    made = Essence()
+    for one in events:
+        made.add([one], ("ref", one.id))
+    made.settle()
+    return made
+
+
+def newest(made: Essence, type: str, count: int) -> list[str]:
+    found = sorted((e for e in made.events.values() if e.type == type), key=model.order, reverse=True)
+    return [e.id for e in found[:count]]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for ten events of each type, so that it is soon exceeded."""
+    monkeypatch.setattr(essences, "KEPT", dict.fromkeys(essences.KEPT, 10))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000), cut=st.integers(0, 300), out=st.sets(st.integers(0, 299), max_size=40))
+def test_an_essence_follows_what_comes_and_goes(small: None, seed: int, cut: int, out: set[int]) -> None:
+    """After adding and taking out, the newest events are those that reading everything anew would give."""
     events = everything(300, seed)
-    small = {name: 5 for name in essences.KEPT}
-    full = essences.KEPT
-    essences.KEPT = small  # type: ignore[assignment]
+    made = Essence()
     try:
-        whole = essence(events)
-        stepwise = essence([*essence(events[:cut]), *events[cut:]])
-    finally:
-        essences.KEPT = full
+        made = built(events[:cut])
+        made = Essence.from_json(json.loads(json.dumps(made.to_json())))
+        for one in events[cut:]:
+            made.add([one], ("ref", one.id))
+        made.settle()
+        made.drop("ref", {events[n].id for n in out})
+        made.settle()
+        left = [one for n, one in enumerate(events) if one.id not in {events[n].id for n in out}]
+        fresh = built(left)
+    except Incomplete:
+        return  # then everything is read anew
 
-    dropped = {e.id for e in whole} ^ {e.id for e in stepwise}
-    pins = {e.target for e in events[cut:] if e.type == model.PINNED}
-    assert dropped <= pins
+    for type in essences.KEPT:
+        assert newest(fresh, type, 5) == newest(made, type, 5)
+
+
+def test_too_little_is_noticed(small: None) -> None:
+    """An essence that lost most of what it kept says so instead of showing too little."""
+    events = [event(model.DECISION, str(n), n) for n in range(30)]
+    made = built(events)
+    made.drop("ref", {e.id for e in events[22:]})
+
+    with pytest.raises(Incomplete):
+        made.settle()
+
+
+def test_permanent_and_pinned_events_stay(small: None) -> None:
+    """What was marked permanent or pinned is kept however much comes after it."""
+    events = [event(model.DECISION, str(n), n) for n in range(30)]
+    permanent = event(model.DECISION, "for ever", 0, marks=[model.PERMANENT])
+
+    made = built([events[0], event(model.PINNED, "", 40, target=events[0].id), permanent, *events[1:]])
+
+    assert {events[0].id, permanent.id} <= set(made.events)
+
+
+def test_an_event_with_two_origins_survives_the_loss_of_one(small: None) -> None:
+    """An event that was carried over is in view as long as one of its places is."""
+    decision = event(model.DECISION, "Use SQLite")
+    made = Essence()
+    made.add([decision], ("one", "a"))
+    made.add([decision], ("other", "b"))
+
+    made.drop("one")
+    assert {decision.id} == set(made.events)
+
+    made.drop("other", ["b"])
+    assert set() == set(made.events)

@@ -37,14 +37,14 @@ _FINGERPRINT = 256
 
 
 class Drained:
-    """What a drain did: how many events it stored, what went wrong, and which refs it moved."""
+    """What a drain did: how many events it stored, what went wrong, and how all notes refs stand if it moved any."""
 
-    __slots__ = ("events", "faults", "moved")
+    __slots__ = ("events", "faults", "refs")
 
     def __init__(self) -> None:
         self.events = 0
         self.faults: list[str] = []
-        self.moved: dict[str, tuple[str | None, str]] = {}
+        self.refs: dict[str, str] | None = None
 
 
 def drain(repo: Repo, backend: Backend, config: Config, *, patience: float = PATIENCE) -> Drained:
@@ -86,8 +86,7 @@ def _drain_batch(repo: Repo, backend: Backend, config: Config, state: _State, na
     if events:
         writer = notes.Writer(repo, backend, config)
         writer.write(events)
-        for ref, (old, new) in writer.moved.items():
-            done.moved[ref] = (done.moved.get(ref, (old, ""))[0], new)
+        done.refs = writer.refs
         done.events += sum(map(len, events.values()))
         state.remember(event.id for group in events.values() for event in group)
     state.save()

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cortex_git import live
+from cortex_git import live, snapshot
 from cortex_git.cli import text
-from cortex_git.cli.selection import Selected
+from cortex_git.cli.selection import SHORTEST
 from cortex_git.cli.terminal import Screen, wants_colour, warn, write_json
 from cortex_git.env import Env
 from cortex_git.errors import UsageError
@@ -16,6 +16,7 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.events.redact import redact_event
 from cortex_git.memory import Memory
+from cortex_git.projections.items import item_files
 from cortex_git.store.repo import Repo
 
 
@@ -68,22 +69,31 @@ def new_event(memory: Memory, type: str, content: str, details: Details = NO_DET
 
 def record(memory: Memory, type: str, content: str, details: Details) -> None:
     """Store one event and say so, or that it was known already."""
+    env = memory.env
     wanted = new_event(memory, type, content, details)
     new = store(memory, [wanted])
-    pool = memory.visible()
-    # Secrets are taken out before anything is stored, and with them the id changes.
-    clean = redact_event(wanted)
-    stored = new[0] if new else next((event for event in pool if event.id == clean.id), clean)
-    found = Selected([stored], pool)
-    env = memory.env
+    stored = new[0] if new else _known(memory, wanted)
+    standing = snapshot.standing(memory)
     if details.as_json:
-        write_json(env, {**text.as_dict(stored, found.standing), "new": bool(new)})
+        write_json(env, {**text.as_dict(stored, standing), "new": bool(new)})
     else:
         out = Screen(env.stdout, wants_colour(env, memory.repo.git_config(), "auto"))
         known = "" if new else " (known already)"
-        out.line(f"[{out.paint(found.short(stored.id), 'id')}] {text.label(stored)}: {text.headline(stored)}{known}")
-    if found.standing.dead(stored.id) or all(event.id != stored.id for event in pool):
+        out.line(f"[{out.paint(stored.id[:SHORTEST], 'id')}] {text.label(stored)}: {text.headline(stored)}{known}")
+    if standing.dead(stored.id) or _is_gone(memory, stored):
         warn(env, "it was taken out of the memory before, and stays so; say it in other words to bring it back")
+
+
+def _known(memory: Memory, wanted: Event) -> Event:
+    """The stored copy of an event that was known. Secrets are taken out of what is stored, and that changes the id."""
+    clean = redact_event(wanted)
+    return next((event for event in memory.visible() if event.id == clean.id), clean)
+
+
+def _is_gone(memory: Memory, event: Event) -> bool:
+    """Whether a commit has deleted the item of an event, so that it is not shown although it is stored."""
+    head = memory.repo.head()
+    return head is not None and event.id in memory.gone(head, item_files(memory.backend, head))
 
 
 def store(memory: Memory, events: Sequence[Event]) -> list[Event]:

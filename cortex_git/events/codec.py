@@ -12,7 +12,7 @@ from cortex_git.events.model import VERSION, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 _TEXTS = ("reason", "topic", "session", "agent", "author", "branch", "commit", "layer", "target")
 _LISTS = ("alternatives", "files", "marks")
@@ -89,8 +89,8 @@ def encode_segment(events: Iterable[Event]) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def decode_segment(data: bytes) -> tuple[list[Event], int]:
-    """The events of a segment, and how many of its entries are no events.
+def decode_segment(data: bytes, types: Collection[str] | None = None) -> tuple[list[Event], int]:
+    """The events of a segment, of these types alone if given, and how many of its entries are no events.
 
     A segment that is damaged as a whole is read line by line, so that one bad line costs one event.
     """
@@ -100,6 +100,8 @@ def decode_segment(data: bytes) -> tuple[list[Event], int]:
         return _decode_lines(data)
     if not isinstance(values, list):
         return [], 1
+    if types is not None:
+        values = [value for value in values if isinstance(value, dict) and value.get("type") in types]
     events = [from_dict(value) if isinstance(value, dict) else None for value in values]
     good = [event for event in events if event is not None]
     return good, len(events) - len(good)

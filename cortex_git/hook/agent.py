@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from cortex_git import live
-from cortex_git.capture.drain import drain
 from cortex_git.hook.entry import log
 from cortex_git.memory import Memory
 from cortex_git.setup.rules import carries
@@ -24,10 +23,10 @@ _CONTEXT_LIMIT = 10_000
 
 def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     """Handle an event whose payload the shim put into the spool; without a shim it is on standard input."""
-    if not arguments:
+    if arguments[:1] in ([], ["-"]):
         _spool_input(repo, event, env)
     memory = Memory(env, repo, open_backend(repo, "git"))
-    for fault in drain(repo, memory.backend, memory.config).faults:
+    for fault in memory.drain():
         log(repo, f"claude {event}: {fault}", env)
     if event == "SessionStart":
         _greet(memory, env)
@@ -46,10 +45,10 @@ def _greet(memory: Memory, env: Env) -> None:
     The file itself is left as it is: the client may be reading it at this moment, and would
     then show both.
     """
-    view = live.refresh(memory, rules=False)
-    if not view.briefing or carries(memory.repo, view.briefing):
+    text = live.refresh(memory, rules=False)
+    if not text or carries(memory.repo, text):
         return
-    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": view.briefing}}
-    if len(view.briefing) <= _CONTEXT_LIMIT:
+    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+    if len(text) <= _CONTEXT_LIMIT:
         env.stdout.write(json.dumps(answer) + "\n")
         env.stdout.flush()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 
 from cortex_git import live
-from cortex_git.capture.drain import drain
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.hook.entry import log
-from cortex_git.memory import Memory
+from cortex_git.memory import DELETION, Memory
 from cortex_git.pending import pending
 from cortex_git.projections import stage
 from cortex_git.projections.items import item_files
-from cortex_git.store import align, carry, history, keys, notes
-from cortex_git.store.held import FOLDERS
+from cortex_git.store import align, carry, history, keys
+from cortex_git.store.held import removed
 from cortex_git.store.open import open_backend
 
 TYPE_CHECKING = False
@@ -33,9 +32,8 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
 
 
 def _drain(memory: Memory) -> None:
-    for fault in drain(memory.repo, memory.backend, memory.config).faults:
+    for fault in memory.drain():
         log(memory.repo, f"git: {fault}", memory.env)
-    memory.forget_refs()
 
 
 def _pre_commit(memory: Memory, arguments: Sequence[str]) -> None:
@@ -64,14 +62,12 @@ def _tie(memory: Memory) -> None:
     branch, commit = memory.position()
     if commit is None:
         return
-    writer = notes.Writer(memory.repo, memory.backend, memory.config)
     session = memory.env.variables.get("CLAUDE_CODE_SESSION_ID", "")
     events = [_retraction(memory, id) for id in _dropped(memory, f"{commit}^", commit)]
-    if session or events or writer.open_refs(branch):
+    if session or events or memory.writer().open_refs(branch):
         subject = memory.repo.git("log", "-1", "--no-show-signature", "--format=%s", commit).decode("utf-8", "replace")
         events.append(_commit_event(memory, branch, commit, subject.strip(), session))
-        writer.write({branch: events}, anchored=commit)
-        memory.forget_refs()
+        memory.write({branch: events}, anchored=commit)
 
 
 def _commit_event(memory: Memory, branch: str | None, commit: str, subject: str, session: str) -> Event:
@@ -90,13 +86,9 @@ def _commit_event(memory: Memory, branch: str | None, commit: str, subject: str,
 
 def _dropped(memory: Memory, old: str, new: str) -> list[str]:
     """Ids of items that `old` holds and `new` does not; none where the folder as a whole is gone."""
-    status, out, _ = memory.repo.git_status(
-        "diff-tree", "-r", "--no-renames", "--diff-filter=D", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS
-    )
-    fields = os.fsdecode(out).split("\0")
-    if status or len(fields) < 2 or memory.repo.git_status("cat-file", "-e", f"{new}:.cortex/README.md")[0]:
+    files = removed(memory.repo, old, new)
+    if not files or not memory.has_folder(new):
         return []
-    files = {name: meta.split(" ")[2] for meta, name in zip(fields[::2], fields[1::2], strict=False)}
     kept = {event.id for event in memory.item_events(item_files(memory.backend, new))}
     return sorted({event.id for event in memory.item_events(files)} - kept)
 
@@ -111,6 +103,7 @@ def _retraction(memory: Memory, id: str) -> Event:
         branch=branch or "",
         commit=commit or "",
         layer="user",
+        source={"by": DELETION},
         target=id,
     )
 
@@ -144,7 +137,7 @@ def _post_rewrite(memory: Memory, arguments: Sequence[str]) -> None:
     _drain(memory)
     pairs = [line.split()[:2] for line in memory.env.stdin.read().decode("ascii", "replace").splitlines()]
     rewritten = [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
-    writer = notes.Writer(memory.repo, memory.backend, memory.config)
+    writer = memory.writer()
     branch = memory.repo.branch()
     mine = {name: tip for name, tip in writer.refs.items() if name.endswith("/" + memory.repo.clone)}
     known = align.anchors(memory.repo, {n: t for n, t in mine.items() if not n.startswith(keys.REMOTES)})

@@ -63,10 +63,10 @@ def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, hea
             seen.tips[name] = tip
             seen.own.add(name)
     if head and foreign:
-        known = anchors(repo, foreign)
-        reached = backend.reachable(head, {a.commit for name in foreign for a in known[name]})
+        found = anchors(repo, foreign)
+        reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
         for name in foreign:
-            within = [a for a in known[name] if a.commit in reached]
+            within = [a for a in found[name] if a.commit in reached]
             if within:
                 seen.tips[name] = max(within, key=lambda a: a.depth).upto
     return seen
@@ -139,11 +139,8 @@ def _extended(entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tupl
     return {"tip": tip, "depth": depth, "anchors": known, "closed": closed}
 
 
-def added_blobs(repo: Repo, pairs: Mapping[str, tuple[str, str]]) -> dict[str, list[str]] | None:
-    """For each ref and its notes commits before and after: the segments that came between, by one git.
-
-    None if anything was taken out or replaced, as only a purge does: then what was known before is void.
-    """
+def changed_blobs(repo: Repo, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[list[str], list[str]]]:
+    """For each ref and its notes commits before and after: the segments that came, and those that went, by one git."""
     # A line `commit parent` makes git compare with that parent; --always heads each answer with the commit.
     request = "".join(f"{new} {old}\n" for old, new in pairs.values())
     if not request:
@@ -151,12 +148,14 @@ def added_blobs(repo: Repo, pairs: Mapping[str, tuple[str, str]]) -> dict[str, l
     out = repo.git(
         "diff-tree", "--stdin", "-r", "--raw", "--no-abbrev", "--no-renames", "--always", input=request.encode()
     )
-    groups: list[list[str]] = []
+    groups: list[tuple[list[str], list[str]]] = []
     for line in out.decode("utf-8", "replace").splitlines():
         if not line.startswith(":"):
-            groups.append([])
-        elif line.split("\t")[0].endswith("A"):
-            groups[-1].append(line.split(" ")[3])
-        else:
-            return None
+            groups.append(([], []))
+            continue
+        _, _, old, new, status = line.partition("\t")[0].split(" ")
+        if status != "D":
+            groups[-1][0].append(new)
+        if status != "A":
+            groups[-1][1].append(old)
     return dict(zip(pairs, groups, strict=True))

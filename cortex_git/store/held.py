@@ -1,4 +1,4 @@
-"""Which item files the history of HEAD has ever held: what was there and is gone was taken out on purpose."""
+"""Item files through history: which ones a commit's past has ever held, and how two commits differ in them."""
 
 from __future__ import annotations
 
@@ -17,48 +17,99 @@ if TYPE_CHECKING:
 
 FOLDERS = (".cortex/decisions", ".cortex/learned")
 """Where items lie. Plans are left out: a plan's file belongs to its branch and comes and goes with it."""
-_ENTRIES = 16
+_ENTRIES = 4
+
+
+class Change:
+    """How item files differ between two commits: path to blob id of those that are new or changed, and of those gone.
+
+    `passing` says whether any commit on the way, in either direction, added one.
+    """
+
+    __slots__ = ("gone", "passing", "present")
+
+    def __init__(self, present: dict[str, str], gone: dict[str, str], passing: bool) -> None:
+        self.present = present
+        self.gone = gone
+        self.passing = passing
+
+
+def changes(repo: Repo, old: str | None, new: str | None) -> Change:
+    """How item files differ between two commits, which may lie anywhere in history; None is the time before any."""
+    if old == new:
+        return Change({}, {}, False)
+    if old is None or new is None:
+        there = _tree(repo, new or old or "")
+        return Change(there if new else {}, {} if new else there, True)
+    out = repo.git("diff-tree", "-r", "--no-renames", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS)
+    present: dict[str, str] = {}
+    gone: dict[str, str] = {}
+    for meta, name in _entries(out):
+        kept = meta[4] != "D"
+        (present if kept else gone)[name] = meta[3] if kept else meta[2]
+    return Change(present, gone, bool(_additions(repo, f"{old}...{new}")))
+
+
+def _tree(repo: Repo, commit: str) -> dict[str, str]:
+    status, out, _ = repo.git_status("ls-tree", "-r", "-z", "--full-tree", commit, "--", *FOLDERS)
+    entries = (entry.partition("\t") for entry in ([] if status else os.fsdecode(out).split("\0")))
+    return {name: meta.split(" ")[2] for meta, _, name in entries if name}
+
+
+def removed(repo: Repo, old: str, new: str) -> dict[str, str]:
+    """Path to blob id of the item files that `old` holds and `new` does not; nothing if there is no such commit."""
+    status, out, _ = repo.git_status(
+        "diff-tree", "-r", "--no-renames", "--diff-filter=D", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS
+    )
+    return {} if status else {name: meta[2] for meta, name in _entries(out)}
 
 
 def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
     """Path to the ids of the events in it, of every item file in the history of `head`.
 
-    `ids_of` reads files (path to blob id) and says which ids each holds. The answer is kept by
-    commit and brought forward by the commits since; the whole history is read only once.
+    `ids_of` reads files (path to blob id) and says which ids each holds. Kept for the last few
+    commits that were asked for, with how many commits added each file: so the answer for any
+    other commit follows from what either has and the other has not, and the whole history is
+    read only once.
     """
     if head is None:
         return {}
     path = os.path.join(repo.home, "cache", "held.json")
     kept: dict[str, Any] = read_json(path)
-    if head in kept:
-        return dict(kept[head])
-    base = next((old for old in reversed(kept) if _is_ancestor(repo, old, head)), None)
-    found: dict[str, list[str]] = dict(kept[base]) if base else {}
-    added = {name: blob for name, blob in _added(repo, head, base).items() if name not in found}
-    found.update(ids_of(added) if added else {})
-    kept[head] = found
-    if base:
-        del kept[base]
-    for old in list(kept)[:-_ENTRIES]:
-        del kept[old]
-    keep_json(path, kept)
-    return found
+    counted: dict[str, list[Any]] | None = kept.pop(head, None)
+    if counted is None:
+        base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)
+        counted = _counted(repo, head, base, kept.get(base, {}), ids_of)
+        kept[head] = counted
+        keep_json(path, {commit: kept[commit] for commit in list(kept)[-_ENTRIES:]})
+    return {name: ids for name, (count, ids) in counted.items() if count > 0}
 
 
-def _is_ancestor(repo: Repo, commit: str, head: str) -> bool:
-    return repo.git_status("merge-base", "--is-ancestor", commit, head)[0] == 0
+def _counted(
+    repo: Repo, head: str, base: str | None, known: Mapping[str, list[Any]], ids_of: IdsOf
+) -> dict[str, list[Any]]:
+    """Path to how many commits added it and the ids in it."""
+    found = {name: list(entry) for name, entry in known.items()}
+    added = _additions(repo, head, f"^{base}") if base else _additions(repo, head)
+    ids = ids_of({name: blob for name, blob in added if name not in found})
+    for name, _ in added:
+        found.setdefault(name, [0, ids.get(name, [])])[0] += 1
+    for name, _ in _additions(repo, base, f"^{head}") if base else []:
+        found[name][0] -= 1
+    return {name: entry for name, entry in found.items() if entry[0] > 0}
 
 
-def _added(repo: Repo, head: str, base: str | None) -> dict[str, str]:
-    span = [head, f"^{base}"] if base else [head]
+def _additions(repo: Repo, *span: str) -> list[tuple[str, str]]:
+    """Path and blob id for each time that a commit of the span added an item file."""
     out = repo.git(
         "-c", "log.showSignature=false", "log", "--full-history", "-m", "--no-renames", "--diff-filter=A", "--raw",
         "--no-abbrev", "-z", "--format=", *span, "--", *FOLDERS,
     )  # fmt: skip
-    # `:mode mode old new A`, NUL, path, NUL, and so on; newest first, so that the first version comes last.
+    return [(name, meta[3]) for meta, name in _entries(out)]
+
+
+def _entries(out: bytes) -> list[tuple[list[str], str]]:
+    """git's raw diff with -z: `:mode mode old new X`, NUL, path, NUL, and so on."""
     fields = os.fsdecode(out).split("\0")
-    found: dict[str, str] = {}
-    for meta, name in zip(fields[::2], fields[1::2], strict=False):
-        if meta.strip().startswith(":"):
-            found[name] = meta.split()[3]
-    return found
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return [(meta.strip().split(" "), name) for meta, name in pairs if meta.strip().startswith(":")]

@@ -46,16 +46,16 @@ def all_refs(backend: Backend) -> dict[str, str]:
 
 
 class Writer:
-    """Writes for one clone. `moved` holds what it changed: ref to the tip before (None if new) and after."""
+    """Writes for one clone."""
 
-    def __init__(self, repo: Repo, backend: Backend, config: Config) -> None:
+    def __init__(self, repo: Repo, backend: Backend, config: Config, refs: Mapping[str, str] | None = None) -> None:
         if not repo.clone:
             raise CortexError("this clone has no id; run `git cortex init`")
         self._repo = repo
         self._backend = backend
         self._config = config
-        self.refs = all_refs(backend)
-        self.moved: dict[str, tuple[str | None, str]] = {}
+        self.refs = all_refs(backend) if refs is None else dict(refs)
+        """All notes refs, kept up to date with what is written here."""
 
     def key(self, branch: str | None) -> str:
         """The key of a branch, written down if it is new; a copied branch gets what its original sees."""
@@ -105,7 +105,6 @@ class Writer:
 
     def _append_at(self, ref: str, tip: str) -> None:
         self._backend.update(ref, tip, self.refs.get(ref))
-        self.moved[ref] = (self.refs.get(ref), tip)
         self.refs[ref] = tip
 
     def _append(self, wanted: Mapping[str, tuple[list[bytes], str]]) -> None:
@@ -122,8 +121,6 @@ class Writer:
                 self.refs.update(all_refs(self._backend))
                 continue
             for update, tip in zip(updates, tips, strict=True):
-                first = self.moved.get(update.ref, (update.old, ""))[0]
-                self.moved[update.ref] = (first, tip)
                 self.refs[update.ref] = tip
             return
         raise CortexError("the memory's refs are being written by too many processes at once; it will be tried again")

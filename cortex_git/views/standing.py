@@ -23,14 +23,15 @@ class Step:
 
 
 class Plan:
-    """The newest plan of a branch with the state of its steps."""
+    """The newest plan of a branch with the state of its steps; `ticks` are the events that completed some of them."""
 
-    __slots__ = ("event", "steps", "title")
+    __slots__ = ("event", "steps", "ticks", "title")
 
-    def __init__(self, event: Event, title: str, steps: list[Step]) -> None:
+    def __init__(self, event: Event, title: str, steps: list[Step], ticks: Iterable[Event] = ()) -> None:
         self.event = event
         self.title = title
         self.steps = steps
+        self.ticks = tuple(ticks)
 
 
 class Session:
@@ -162,17 +163,14 @@ def _plan(ordered: list[Event], standing: Standing) -> Plan | None:
         return None
     event = plans[-1]
     title, steps = parse_plan(event.content)
-    done = {
-        _normal(other.content)
-        for other in ordered
-        if other.type == model.STEP and other.time >= event.time and not standing.dead(other.id)
-    }
+    ticks = [e for e in ordered if e.type == model.STEP and e.time >= event.time and not standing.dead(e.id)]
+    done = {_normal(tick.content) for tick in ticks}
     for step in steps:
         step.done = step.done or _normal(step.text) in done
     current = next((step for step in steps if not step.done), None)
     if current:
         current.current = True
-    return Plan(event, title, steps)
+    return Plan(event, title, steps, ticks)
 
 
 def parse_plan(content: str) -> tuple[str, list[Step]]:
