@@ -36,15 +36,17 @@ if TYPE_CHECKING:
 _BATCH = 32 * 1024 * 1024
 """How many bytes of blobs are asked of git at a time."""
 
-# Objects that a partial clone lacks count as missing: a hook must not start a download.
+# Objects that a partial clone lacks count as missing: a hook must not start a download. Only git >= 2.44 knows
+# how to leave them be; an older one is kept from it by the lack of a protocol, and then fails.
 _VARIABLES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 _MILLIS = str(round(LOCK_PATIENCE * 1000))
-_MOVING = (
+_PATIENT = (
     "-c", f"core.filesRefLockTimeout={_MILLIS}", "-c", f"core.packedRefsTimeout={_MILLIS}",
-    "-c", f"reftable.lockTimeout={_MILLIS}", "-c", f"core.hooksPath={os.devnull}",
+    "-c", f"reftable.lockTimeout={_MILLIS}",
 )  # fmt: skip
+_CHECK = ("cat-file", "--buffer", "--batch-check")
 _LOCK = re.compile(r"Unable to create '([^\n]+\.lock)': File exists")
-_CRASH = re.compile(r"dumping crash report to ([^\n]*fast_import_crash_\d+)")
+_LITTER = re.compile(r"dumping crash report to ([^\n]*/fast_import_crash_\d+)|'([^\n']*/pack/tmp_pack_\w+)'")
 
 
 class GitBackend(Backend):
@@ -57,8 +59,8 @@ class GitBackend(Backend):
 
     def refs(self, *prefixes: str) -> dict[str, str]:
         out = self._git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
-        pairs = (line.partition(" ") for line in os.fsdecode(out).splitlines())
-        return {name: id for id, _, name in pairs}
+        pairs = (line.partition(" ") for line in os.fsdecode(out).split("\n"))
+        return {name: id for id, _, name in pairs if name}
 
     def tree(self, rev: str, folder: str = "") -> dict[str, str]:
         within = ("--", folder.rstrip("/") + "/") if folder else ()
@@ -94,10 +96,10 @@ class GitBackend(Backend):
         self._move({check_ref(ref): (new, old)})
 
     def history(self, tip: str, known: str | None = None) -> list[NotesCommit]:
-        request = f"{tip}\n" + (f"^{known}\n" if known and self._exists(known) else "")
+        request = [tip, f"^{known}"] if known and self._stat([known]) else [tip]
         out = self._git(
             "rev-list", "--topo-order", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an <%ae>%x00%B%x00", "--stdin",
-            input=request.encode(),
+            input=_lines(request),
         )  # fmt: skip
         fields = out.decode("utf-8", "replace").split("\0")
         return [
@@ -109,21 +111,25 @@ class GitBackend(Backend):
         known = {id for id, kind, _ in self._stat(commits) if kind == "commit"}
         if not known:
             return known
-        request = "".join(f"{id}\n" for id in sorted(known)) + f"^{head}\n"
-        return known.difference(self._git("rev-list", "--stdin", input=request.encode()).decode("ascii").split())
+        request = _lines([*sorted(known), f"^{head}"])
+        return known.difference(self._git("rev-list", "--stdin", input=request).decode("ascii").split())
 
     def _git(self, *args: str, input: bytes = b"") -> bytes:
         return self._repo.git(*args, input=input, variables=_VARIABLES)
-
-    def _exists(self, id: str) -> bool:
-        return bool(self._stat([id]))
 
     def _stat(self, ids: Iterable[str]) -> list[tuple[str, str, int]]:
         """Id, type and size of those objects that there are, in the order of asking."""
         asked = list(dict.fromkeys(id for id in ids if is_object_id(id)))
         if not asked:
             return []
-        out = self._git("cat-file", "--batch-check", "--buffer", input="".join(f"{id}\n" for id in asked).encode())
+        try:
+            out = self._git(*_CHECK, input=_lines(asked))
+        except GitError as error:
+            if "promisor" not in error.stderr:
+                raise
+            here = set(self._git(*_CHECK[:-1], "--batch-check=%(objectname)", "--batch-all-objects").split())
+            asked = [id for id in asked if id.encode() in here]
+            out = self._git(*_CHECK, input=_lines(asked))
         answers = (line.split(" ") for line in out.decode("ascii", "replace").splitlines())
         return [
             (id, answer[1], int(answer[2]))
@@ -132,7 +138,7 @@ class GitBackend(Backend):
         ]
 
     def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        out = self._git("cat-file", "--batch", "--buffer", input="".join(f"{id}\n" for id in ids).encode())
+        out = self._git("cat-file", "--batch", "--buffer", input=_lines(ids))
         at = 0
         for id in ids:
             end = out.index(b"\n", at)
@@ -145,15 +151,21 @@ class GitBackend(Backend):
 
     def _write(self, updates: Sequence[Update]) -> list[str]:
         """Write blobs, trees and commits by one git, and return the commits' ids; no ref moves yet."""
-        args = ("fast-import", "--quiet", "--done", "--date-format=now")
+        args = (*self._no_hooks(), "fast-import", "--quiet", "--done", "--date-format=now")
         who = self._repo.identity().encode("utf-8", "replace")
         stream = b"".join(_stream(update, who, self._format(update)) for update in updates) + b"done\n"
         status, out, err = self._repo.git_status(*args, input=stream, variables=_VARIABLES)
         if status:
             self._tidy(err)
             said = [line for line in err.splitlines() if line.startswith((b"fatal:", b"error:"))]
-            raise GitError(args, status, said[0] if said else err)
+            raise GitError(("fast-import",), status, said[0] if said else err)
         return out.decode("ascii").split()
+
+    def _no_hooks(self) -> list[str]:
+        """Options that keep git from running the user's hooks, those in files and (git >= 2.54) in settings."""
+        named = [name.removesuffix(".event") for name in self._repo.git_config() if name.endswith(".event")]
+        off = [f"{name}.enabled=false" for name in named if name.startswith("hook.") and "=" not in name]
+        return [part for setting in (f"core.hooksPath={os.devnull}", *off) for part in ("-c", setting)]
 
     def _format(self, update: Update) -> str:
         if update.old:
@@ -161,16 +173,15 @@ class GitBackend(Backend):
         return self._repo.object_format
 
     def _tidy(self, err: bytes) -> None:
-        """Remove the report that a failed fast-import leaves in the git directory."""
-        found = _CRASH.search(os.fsdecode(err))
-        if found:
+        """Remove what a failed fast-import says that it leaves: its report, and on a full disk half a pack."""
+        for found in _LITTER.finditer(os.fsdecode(err)):
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self._repo.work_tree or self._repo.git_dir, found[1]))
+                os.unlink(os.path.join(self._repo.work_tree or self._repo.git_dir, found[1] or found[2]))
 
     def _move(self, wanted: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Move refs to new values from old ones, all or none."""
         request = "".join(_instruction(ref, new, old) for ref, (new, old) in wanted.items())
-        args = (*_MOVING, "update-ref", "--stdin", "--no-deref")
+        args = (*_PATIENT, *self._no_hooks(), "update-ref", "--stdin", "--no-deref")
         status, _, err = self._repo.git_status(*args, input=request.encode(), variables=_VARIABLES)
         if not status:
             return
@@ -200,6 +211,10 @@ def _stream(update: Update, who: bytes, object_format: str) -> bytes:
 
 def _data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
+
+
+def _lines(parts: Iterable[str]) -> bytes:
+    return "".join(f"{part}\n" for part in parts).encode("utf-8", "surrogateescape")
 
 
 def _instruction(ref: str, new: str | None, old: str | None) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Update
     from cortex_git.store.repo import Repo
 
-_ABSENT = (KeyError, ValueError, pygit2.GitError)
-"""What pygit2 raises for a name or id that leads nowhere."""
+_FAILURES = (KeyError, ValueError, OSError, pygit2.GitError)
+"""What pygit2 raises, without a system that one could rely on, for names and ids that lead nowhere and refs in use."""
 
 
 class Unsupported(Exception):
@@ -65,7 +65,7 @@ class Libgit2Backend(Backend):
                 return {}
             prefix = os.fsencode(folder.rstrip("/")) + b"/" if folder else b""
             return dict(self._files(within, prefix))
-        except _ABSENT as error:
+        except _FAILURES as error:
             raise CortexError(f"{rev!r} names no revision that can be read here") from error
 
     def _files(self, tree: pygit2.Tree, prefix: bytes) -> Iterator[tuple[str, str]]:
@@ -85,7 +85,7 @@ class Libgit2Backend(Backend):
                 if kind != ObjectType.BLOB or size > max_size:
                     continue
                 data = self._git.odb.read(id)[1]
-            except _ABSENT:
+            except _FAILURES:
                 continue
             yield id, data
 
@@ -122,14 +122,13 @@ class Libgit2Backend(Backend):
         while True:
             try:
                 act()
-            except _ABSENT as error:
+            except _FAILURES as error:
                 if self._at(ref) != old:
                     raise RefMoved(ref) from error
                 lock = self._lock(ref)
-                if not lock and "lock" not in str(error):
-                    raise CortexError(f"{ref} cannot be written: {error}") from error
-                if time.monotonic() >= deadline:
-                    raise lock_left(lock or ref) from error
+                contended = lock or "failed to lock" in str(error) or "File exists" in str(error)
+                if not contended or time.monotonic() >= deadline:
+                    raise (lock_left(lock) if lock else _unwritten(ref, error)) from error
                 time.sleep(0.005)
             else:
                 return
@@ -145,7 +144,7 @@ class Libgit2Backend(Backend):
             if known and self._is_commit(known):
                 walker.hide(pygit2.Oid(hex=known))
             return [_notes_commit(commit) for commit in walker]
-        except _ABSENT as error:
+        except _FAILURES as error:
             raise CortexError(f"{tip!r} is no commit that can be read here") from error
 
     def reachable(self, head: str, commits: Iterable[str]) -> set[str]:
@@ -158,7 +157,7 @@ class Libgit2Backend(Backend):
                 walker.push(pygit2.Oid(hex=id))
             walker.hide(pygit2.Oid(hex=head))
             return known.difference(str(commit.id) for commit in walker)
-        except _ABSENT as error:
+        except _FAILURES as error:
             raise CortexError(f"{head!r} is no commit that can be read here") from error
 
     def _is_commit(self, id: str) -> bool:
@@ -166,7 +165,7 @@ class Libgit2Backend(Backend):
             return False
         try:
             kind, _ = self._git.odb.read_header(id)
-        except _ABSENT:
+        except _FAILURES:
             return False
         return bool(kind == ObjectType.COMMIT)
 
@@ -174,20 +173,19 @@ class Libgit2Backend(Backend):
         """The object that a ref leads to; None if it leads nowhere."""
         try:
             return str(self._git.references[ref].resolve().target)
-        except _ABSENT:
+        except _FAILURES:
             return None
 
     def _commit(self, update: Update) -> str:
         """Write blobs, trees and the commit, and return its id; no ref moves yet."""
-        try:
-            tree = self._tree_with(update)
-        except _ABSENT as error:
-            raise CortexError(f"{update.ref}: {update.old!r} cannot be continued: {error}") from error
         now = pygit2.Signature("the", "time")
         who = f"{self._repo.identity()} {now.time} {_zone(now.offset)}".encode("utf-8", "replace")
         parent = f"parent {update.old}\n" if update.old else ""
-        head = f"tree {tree}\n{parent}".encode() + b"author %s\ncommitter %s\n\n" % (who, who)
-        return str(self._git.odb.write(ObjectType.COMMIT, head + text_bytes(update.message)))
+        try:
+            head = f"tree {self._tree_with(update)}\n{parent}".encode() + b"author %s\ncommitter %s\n\n" % (who, who)
+            return str(self._git.odb.write(ObjectType.COMMIT, head + text_bytes(update.message)))
+        except _FAILURES as error:
+            raise _unwritten(update.ref, error) from error
 
     def _tree_with(self, update: Update) -> pygit2.Oid:
         """The tree of `old` and in it the blobs, each under its own id."""
@@ -212,6 +210,12 @@ def _notes_commit(commit: pygit2.Commit) -> NotesCommit:
     who = b"%s <%s>" % (author.raw_name, author.raw_email)
     text = commit.raw_message.decode("utf-8", "replace").rstrip("\n") + "\n"
     return NotesCommit(str(commit.id), rfc3339(commit.commit_time), who.decode("utf-8", "replace"), text)
+
+
+def _unwritten(ref: str, error: Exception) -> CortexError:
+    said = " ".join(str(error).split())
+    # What libgit2 says of a write that came out short.
+    return CortexError(f"{ref} cannot be written: {'the disk may be full' if said == 'no error' else said}")
 
 
 def _entry(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
