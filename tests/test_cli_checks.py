@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TestRepo
+from conftest import ROOT, TestRepo
 
 
 @pytest.fixture
@@ -48,6 +52,25 @@ def test_init_without_claude_and_without_commits(repo: TestRepo) -> None:
     assert "Claude Code: not set up" in out
     assert not (repo.path / ".claude").exists()
     assert "" == repo.git("status", "--porcelain")
+
+
+@pytest.mark.parametrize(("answer", "ignored"), [("n", True), ("", False), ("what?\ny", False)])
+def test_init_asks_before_anything_is_committed(answer: str, ignored: bool, repo: TestRepo) -> None:
+    """On a terminal `init` says what commits will take along, and keeps them free of it when told so."""
+    main_end, other_end = pty.openpty()
+    os.write(main_end, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "cortex_git", "init", "--no-plugin"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=repo.path, env=environment, stdin=other_end, stderr=other_end, stdout=subprocess.PIPE
+    )
+    os.close(other_end)
+    process.communicate()
+    said = os.read(main_end, 65536).decode()
+    os.close(main_end)
+    assert 0 == process.returncode
+    assert "Commit memories under .cortex/? [Y/n]" in said
+    assert repo.git("status", "--porcelain", ".cortex") == ("" if ignored else "?? .cortex/")
 
 
 def test_init_shows_a_teammate_s_memory(ready: TestRepo, tmp_path: Path) -> None:

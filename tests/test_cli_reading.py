@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,20 @@ def ready(repo: TestRepo) -> TestRepo:
     repo.run("init", "--yes", "--no-plugin")
     repo.clock = lambda: START + 9.5 * DAY
     return repo
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestRepo]:
+    """A repository with the sample, for tests that only look at it."""
+    folder = tmp_path_factory.mktemp("sampled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        made = TestRepo.make(folder / "repo")
+        made.commit({"a.txt": "a\n"})
+        made.run("init", "--yes", "--no-plugin")
+        made.clock = lambda: START + 9.5 * DAY
+        sample(made)
+        yield made
 
 
 def at(day: int, hour: int = 12) -> str:
@@ -125,10 +140,9 @@ def test_log_shows_what_counts(ready: TestRepo) -> None:
         (["--author", "claude"], ["MongoDB"]),
     ],
 )
-def test_filters(args: list[str], wanted: list[str], ready: TestRepo) -> None:
+def test_filters(args: list[str], wanted: list[str], sampled: TestRepo) -> None:
     """Each filter leaves exactly what it names."""
-    sample(ready)
-    assert wanted == contents(ready, *args)
+    assert wanted == contents(sampled, *args)
 
 
 def test_everything_is_everything(ready: TestRepo) -> None:
@@ -291,10 +305,9 @@ def test_search(ready: TestRepo) -> None:
         (["mongodb", "type:rejected"], ["MongoDB"]),
     ],
 )
-def test_search_filters(args: list[str], wanted: list[str], ready: TestRepo) -> None:
+def test_search_filters(args: list[str], wanted: list[str], sampled: TestRepo) -> None:
     """The options that narrow a listing narrow a search as well."""
-    sample(ready)
-    assert wanted == sorted(found(ready, *args))
+    assert wanted == sorted(found(sampled, *args))
 
 
 def test_search_finds_an_id_and_ranks_it_first(ready: TestRepo) -> None:

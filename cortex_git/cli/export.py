@@ -50,9 +50,20 @@ def export(env: Env, selection: Selection, form: str, output: str | None) -> Non
     found = select(open_memory(env), selection)
     content = "".join(_FORMS[form](found))
     if output is None or output == "-":
-        env.stdout.write(content)
+        _write(env, content)
     else:
         write_text(os.path.join(env.cwd, output), content)
+
+
+def _write(env: Env, content: str) -> None:
+    """Print in UTF-8, which programs expect, whatever the terminal's encoding is."""
+    env.stdout.flush()
+    raw = getattr(env.stdout, "buffer", None)
+    if raw is None:
+        env.stdout.write(content)
+    else:
+        raw.write(content.encode("utf-8", "replace"))
+        raw.flush()
 
 
 def _json(found: Selected) -> Iterator[str]:

@@ -9,8 +9,8 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.setup import program
+from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store.open import open_backend
-from cortex_git.store.repo import Repo
 
 PATIENCE = 0.5
 """How long a command waits for a drain that another process does, in seconds."""
@@ -35,13 +35,6 @@ def open_memory(env: Env) -> Memory:
         if inactive:
             warn(env, inactive)
     return memory
-
-
-def inactive_hooks(repo: Repo) -> str:
-    """One line that says that hooks have gone inactive; empty if all is well."""
-    from cortex_git.setup.health import inactive_hooks as find
-
-    return find(repo)
 
 
 def _drain(memory: Memory) -> None:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 import click
 
+from cortex_git import snapshot
 from cortex_git.cli.command import Group, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.recording import Details, new_event, read_text, store
@@ -51,8 +52,7 @@ def plan(context: click.Context, branch: str | None, as_json: bool) -> None:
     """
     env = context.ensure_object(Env)
     if context.invoked_subcommand is None:
-        memory = open_memory(env)
-        _show(memory, memory.standing(branch).plan, as_json)
+        _show_of(open_memory(env), branch, as_json)
     elif branch is not None:
         raise UsageError("a plan is changed on the branch that is checked out; leave --branch away")
     elif as_json:
@@ -65,8 +65,7 @@ def plan(context: click.Context, branch: str | None, as_json: bool) -> None:
 @click.pass_obj
 def show(env: Env, branch: str | None, as_json: bool) -> None:
     """Show the plan: its steps, and which of them comes now."""
-    memory = open_memory(env)
-    _show(memory, memory.standing(branch).plan, as_json)
+    _show_of(open_memory(env), branch, as_json)
 
 
 @plan.command("new")
@@ -85,7 +84,7 @@ def new(env: Env, title: str, steps: tuple[str, ...], more: tuple[str, ...], pri
     wanted = [Step(text, done) for text, done in map(_parsed, [*lines, *steps, *more]) if text]
     memory = open_memory(env)
     _store_plan(memory, _parsed(heading)[0] or heading, wanted, Details(private=private))
-    _show(memory, memory.standing().plan, as_json)
+    _show_of(memory, None, as_json)
 
 
 @plan.command("add")
@@ -98,7 +97,7 @@ def add(env: Env, steps: tuple[str, ...], as_json: bool) -> None:
     memory = open_memory(env)
     now = _current(memory)
     _store_plan(memory, now.title, [*now.steps, *wanted], Details(private=now.event.private))
-    _show(memory, memory.standing().plan, as_json)
+    _show_of(memory, None, as_json)
 
 
 @plan.command("done")
@@ -113,7 +112,7 @@ def done(env: Env, step: tuple[str, ...], as_json: bool) -> None:
     if not found.done:
         private = Details(private=now.event.private)
         store(memory, [new_event(memory, model.STEP, found.text, private)])
-    _show(memory, memory.standing().plan, as_json)
+    _show_of(memory, None, as_json)
 
 
 @plan.command("drop")
@@ -124,12 +123,12 @@ def drop(env: Env, reason: str, as_json: bool) -> None:
     """Take the plan back: this branch has none any more."""
     memory = open_memory(env)
     _current(memory)
-    standing = memory.standing()
+    standing = snapshot.standing(memory)
     # The plans that this one replaced go with it, or the last of them would be the plan again.
     plans = [e for e in memory.visible() if e.type == model.PLAN and not standing.dead(e.id)]
     text = reason.strip() or "the plan was dropped"
     store(memory, [new_event(memory, model.RETRACTED, text, target=event.id) for event in plans])
-    _show(memory, memory.standing().plan, as_json)
+    _show_of(memory, None, as_json)
 
 
 def _store_plan(memory: Memory, title: str, steps: Sequence[Step], details: Details) -> None:
@@ -137,7 +136,7 @@ def _store_plan(memory: Memory, title: str, steps: Sequence[Step], details: Deta
 
 
 def _current(memory: Memory) -> Plan:
-    found = memory.standing().plan
+    found = snapshot.standing(memory).plan
     if found is None:
         raise CortexError('this branch has no plan; start one with `git cortex plan "Title" "Step one" "Step two"`')
     return found
@@ -170,6 +169,11 @@ def _chosen(plan: Plan, wanted: str) -> Step:
     if not found:
         raise CortexError(f"there is no step {wanted!r}" if wanted else "no step is left to do")
     return found[0]
+
+
+def _show_of(memory: Memory, branch: str | None, as_json: bool) -> None:
+    standing = memory.standing(branch) if branch is not None else snapshot.standing(memory)
+    _show(memory, standing.plan, as_json)
 
 
 def _show(memory: Memory, plan: Plan | None, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import contextlib
 import importlib
 import os
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -19,28 +19,44 @@ from cortex_git.cli.terminal import one_line
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 FINE, MENDABLE, USAGE, BUG, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 """Exit statuses; the last is what a shell says of a program that wrote to a reader who had left."""
 COMPLETE = "_GIT_CORTEX_COMPLETE"
 """Set by the scripts for shell completion: answer with what the last argument could become."""
-_COMMANDS = {
-    "init": "setting_up",
-    "uninstall": "setting_up",
-    "status": "status",
-    "log": "log",
-    "show": "show",
-    "search": "search",
-    "add": "add",
-    "decide": "add",
-    "reject": "add",
-    "learn": "add",
-    "plan": "plan",
-    "project": "project",
-    "verify": "verify",
-    "doctor": "doctor",
-    "export": "export",
-    "completion": "completion",
+_SECTIONS = {
+    "Set up": {
+        "init": ("setting_up", "Set this repository up; may be repeated."),
+        "uninstall": ("setting_up", "Undo exactly that; the memory stays."),
+    },
+    "Look": {
+        "status": ("status", "Branch, memory, plan, next commit, hooks."),
+        "log": ("log", "The memory, newest first, as `git log` shows commits."),
+        "show": ("show", "One memory in full, or those of a commit."),
+        "search": ("search", "Find memories by words."),
+        "export": ("export", "The memory as JSON or Markdown."),
+    },
+    "Record": {
+        "decide": ("add", "A decision."),
+        "reject": ("add", "An approach that was rejected."),
+        "learn": ("add", "A fact, or how an error was solved."),
+        "plan": ("plan", "Show or change the plan and its current step."),
+        "add": ("add", "A memory of any type."),
+    },
+    "Files and checks": {
+        "project": ("project", "Write and stage the files in `.cortex/` now."),
+        "verify": ("verify", "Check `.cortex/` in a checkout alone, for CI."),
+        "doctor": ("doctor", "What is wrong with the set-up, and the cure."),
+        "completion": ("completion", "The completion script of a shell."),
+    },
 }
+"""The commands by section: the module of each, and what it does in a few words.
+
+They stand here so that help and completion need not import what they name.
+"""
+_COMMANDS = {name: entry for section in _SECTIONS.values() for name, entry in section.items()}
 
 
 class _Root(Group):
@@ -54,8 +70,23 @@ class _Root(Group):
         """The command of that name, or None."""
         if cmd_name not in _COMMANDS:
             return None
-        found = getattr(importlib.import_module(f"cortex_git.cli.{_COMMANDS[cmd_name]}"), cmd_name)
+        found = getattr(importlib.import_module(f"cortex_git.cli.{_COMMANDS[cmd_name][0]}"), cmd_name)
         return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help, by section."""
+        for title, section in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(10), summary) for name, (_, summary) in section.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """The commands, and for a dash the options."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        known = _COMMANDS.items()
+        return [CompletionItem(name, help=about) for name, (_, about) in known if name.startswith(incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -10,7 +10,7 @@ import click
 from cortex_git.cli import plan as plans
 from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
-from cortex_git.cli.opening import inactive_hooks, open_memory
+from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import LABELS
 from cortex_git.cli.terminal import Screen, one_line, screen, write_json
 from cortex_git.env import Env
@@ -18,6 +18,7 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.pending import pending
+from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store import keys, spool
 from cortex_git.views.standing import Standing, fold
 
