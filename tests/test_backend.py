@@ -534,6 +534,21 @@ def test_what_libgit2_cannot_open_git_can(newer: TestRepo) -> None:
     assert {} == store.refs("refs/notes")
 
 
+def test_a_lock_on_the_table_of_refs_is_named_too(tmp_path: Path, home: Path) -> None:
+    """Where all refs share one lock, a stale one is named as well."""
+    command = ["git", "init", "-q", "--ref-format=reftable", str(tmp_path / "newer")]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("this git knows no reftable")
+    store = opened("git", tmp_path / "newer")
+    lock = tmp_path / "newer/.git/reftable/tables.list.lock"
+    lock.touch()
+
+    with pytest.raises(CortexError, match="remove that file") as caught:
+        put(store, b"one")
+    assert str(lock) in str(caught.value)
+    assert lock.exists()
+
+
 def test_a_partial_clone_does_not_download(kind: str, repo: TestRepo) -> None:
     """Blobs that a partial clone left behind count as missing."""
     repo.git("config", "uploadpack.allowFilter", "true")

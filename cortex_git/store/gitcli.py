@@ -189,9 +189,10 @@ class GitBackend(Backend):
         for ref, (_, old) in wanted.items():
             if now.get(ref) != old:
                 raise RefMoved(ref)
-        lock = _LOCK.search(os.fsdecode(err))
-        if lock:
-            raise lock_left(lock[1])
+        named = _LOCK.search(os.fsdecode(err))
+        lock = named[1] if named else os.path.join(self._repo.common_dir, "reftable", "tables.list.lock")
+        if named or os.path.exists(lock):
+            raise lock_left(lock)
         raise GitError(("update-ref",), status, err)
 
 
