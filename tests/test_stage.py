@@ -347,10 +347,7 @@ def test_a_changed_leftover_is_the_users(repo: TestRepo) -> None:
 def plan(text: str, ticks: list[Event] | None = None) -> Plan:
     """A plan as the fold gives it."""
     event = Event(model.PLAN, text.replace("[x]", "[ ]"), time="2026-12-01T10:00:00.000Z", branch="main", session="s")
-    found = Plan(event, *parse_plan(text))
-    if ticks:
-        found.ticks = ticks  # type: ignore[attr-defined]
-    return found
+    return Plan(event, *parse_plan(text), ticks or [])
 
 
 def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
@@ -364,7 +361,11 @@ def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
     count(calls)
     assert [] == run_stage(repo.path, Pending(plan=plan("Store\n- [ ] table\n- [ ] index")))
     assert 0 == count(calls)
-    assert [path] == run_stage(repo.path, Pending(plan=plan("Store\n- [x] table\n- [ ] index")))
+    done = Event(model.STEP, "table", time="2026-12-01T11:00:00.000Z", session="s")
+    private = Event(model.STEP, "index", time="2026-12-01T11:00:00.000Z", session="s", marks=[model.PRIVATE])
+    ticked = plan("Store\n- [x] table\n- [ ] index", [done, private])
+    assert [path] == run_stage(repo.path, Pending(plan=ticked))
+    assert [ticked.event, done] == items.events_of({path: (repo.path / path).read_bytes()})
     assert "- [x] table\n- [ ] index\n" in repo.read(path)
     repo.write({path: "mine\n"})
     assert [] == run_stage(repo.path, Pending(plan=plan("Store\n- [x] table\n- [x] index")))

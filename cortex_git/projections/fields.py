@@ -108,6 +108,11 @@ def ordered(fields: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def within(group: Mapping[str, object]) -> dict[str, object]:
+    """The fields of one of several events in a file; the day is in its time."""
+    return {name: value for name, value in ordered(group).items() if name != "date"}
+
+
 def gather(groups: list[dict[str, object]]) -> tuple[dict[str, object], list[dict[str, object]]]:
     """Fields of several events as those that all share and what is left of each."""
     shared = {
@@ -115,5 +120,5 @@ def gather(groups: list[dict[str, object]]) -> tuple[dict[str, object], list[dic
         for name in _SHARED
         if name in groups[0] and all(g.get(name) == groups[0][name] for g in groups)
     }
-    rest = [ordered({name: value for name, value in group.items() if name not in shared}) for group in groups]
+    rest = [within({name: value for name, value in group.items() if name not in shared}) for group in groups]
     return shared, rest

@@ -15,7 +15,7 @@ from cortex_git.projections.writing import render, render_learned, render_plan, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
     from typing import Protocol
 
     from cortex_git.config import Config
@@ -129,8 +129,7 @@ def _plan(clerk: _Clerk, pending: Pending) -> None:
     plan, branch = pending.plan, clerk.repo.branch()
     if plan is None or branch is None or not pending.key or plan.event.private:
         return
-    ticks: Sequence[Event] = getattr(plan, "ticks", ())
-    path, data = render_plan(plan, pending.key, branch, [tick for tick in ticks if not tick.private])
+    path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
     id, now = blob_id(data), worktree.read(clerk.repo, path)
     if now == data and clerk.notes.plans.get(path) == id:
         return

@@ -80,12 +80,12 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
     event = plan.event
     body = layout.plan(plan, branch)
     shown, _ = layout.read_plan(body, plan.title)
-    groups = [front.of_event(e) | _exact(e, {}) for e in sorted(ticks, key=model.order)]
+    groups = [front.of_event(tick) | _exact(tick, {}) for tick in sorted(ticks, key=model.order)]
     values = front.of_event(event) | _exact(event, {"content": shown, "reason": "", "alternatives": []}) | {
         "title": plan.title,
         "status": birth_status(event),
         "decision-makers": front.makers(event),
-        "ticks": [front.ordered(group) for group in groups],
+        "ticks": [front.within(group) for group in groups],
     }  # fmt: skip
     if branch != event.branch:
         values["on-branch"] = branch
