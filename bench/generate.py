@@ -209,6 +209,8 @@ def _write(path: Path, planned: list[Session], commits: list[str]) -> None:
 
 
 def git(path: Path, *args: str, input: bytes = b"") -> str:
-    """Run git there and return its output."""
-    done = subprocess.run(["git", *args], cwd=path, input=input, stdout=subprocess.PIPE, check=True)
+    """Run git there and return its output. Raises RuntimeError with what it said if it fails."""
+    done = subprocess.run(["git", *args], cwd=path, input=input, capture_output=True)
+    if done.returncode:
+        raise RuntimeError(f"git {' '.join(args)}: exit status {done.returncode}\n{done.stderr.decode()}")
     return done.stdout.decode().removesuffix("\n")

@@ -18,6 +18,7 @@ SHARED = ROOT.parent / "shared"
 NAME, MAIL = "Ada Author", "ada@example.org"
 _DROPPED = ("GIT_", "CORTEX_", "CLAUDE", "XDG_", "LC_", "PYTHON", "ANTHROPIC_")
 _KEPT = ("CLAUDE_CLI",)
+_PROGRAMS = ("claude", "git-cortex")
 _NO_CLIENT = "CLAUDE_CLI names no Claude Code client"
 _FIRST_COMMIT = 1767225600  # 2026-01-01T00:00:00Z; each further commit is a minute later
 
@@ -151,6 +152,13 @@ class TestRepo:
         return result
 
 
+def _bare_path() -> str:
+    """PATH without folders that hold an installed git-cortex or an assistant, by which `init` and hooks would differ."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    system = {"/bin", "/usr/bin"}
+    return os.pathsep.join(f for f in folders if f in system or not any(Path(f, name).exists() for name in _PROGRAMS))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """For the whole run: no setting of the machine or the user reaches a test, and no test their home.
@@ -176,7 +184,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_PAGER": "cat",
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "PATH": _bare_path(),
         "TZ": "UTC",
         "LC_ALL": "C",
     }
