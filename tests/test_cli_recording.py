@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from conftest import NAME, TestRepo
 
+from cortex_git.events.model import event_id
+
 TYPES = {
     "decision": "decision_made",
     "rejected": "approach_rejected",
@@ -144,6 +146,14 @@ def test_private_memories_stay_in_this_clone(ready: TestRepo) -> None:
     assert ["private"] == events(ready)[0]["marks"]
     assert "" == ready.git("for-each-ref", "refs/notes/cortex")
     assert json.loads(ready.run("status", "--json").out)["next_commit"]["events"] == []
+
+
+def test_arguments_that_are_no_utf_8(ready: TestRepo) -> None:
+    """Bytes that are no text are replaced before the id is made, so that it stays right."""
+    ready.run("decide", "caf\udce9", "--because", "\udcff")
+    (event,) = events(ready)
+    assert ("caf\ufffd", "\ufffd") == (event["content"], event["reason"])
+    assert event["id"] == event_id("decision_made", "caf\ufffd", "")
 
 
 def test_secrets_are_taken_out(ready: TestRepo) -> None:

@@ -231,8 +231,8 @@ def test_quiet_ends(error: BaseException, status: int, ready: TestRepo, monkeypa
 
 def test_a_reader_who_leaves(ready: TestRepo) -> None:
     """A pipe that is closed early ends the program without a word."""
-    for number in range(20):
-        ready.run("learn", f"fact {number} " + "x" * 10000)
+    for number in range(6):
+        ready.run("learn", f"fact {number} " + "x" * 16000)
     command = f"'{sys.executable}' -m cortex_git export | head -c 10; exit ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", command], cwd=ready.path, env=environment, capture_output=True)
@@ -322,8 +322,8 @@ def test_the_pager_is_git_s(ready: TestRepo) -> None:
 
 def test_a_pager_that_leaves_early(ready: TestRepo) -> None:
     """Leaving the pager before the end is no error."""
-    for number in range(20):
-        ready.run("learn", f"fact {number} " + "x" * 10000)
+    for number in range(6):
+        ready.run("learn", f"fact {number} " + "x" * 16000)
     assert 1 == in_terminal(ready, "log", "--oneline", variables={"GIT_PAGER": "head -n 1"}).count("\n")
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO
 
+from cortex_git.cli.terminal import is_terminal
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory, crosses
 from cortex_git.projections.items import item_files
 from cortex_git.search.index import Index
 from cortex_git.views.standing import Standing, fold
+
+_LONG = 200
+"""How many segments are so many that one wants to see them go by."""
 
 Admission = Callable[[Event], bool]
 
@@ -71,8 +76,24 @@ class Sources:
 def open_index(memory: Memory, sources: Sources) -> Index:
     """The index of this clone, with all that the sources hold."""
     index = Index(memory.path("index"))
-    index.update(sources.segments, sources.load)
+    watched = is_terminal(memory.env.stderr)
+    index.update(sources.segments, sources.load, progress=_Progress(memory.env.stderr) if watched else None)
     return index
+
+
+class _Progress:
+    """Says how far a long update has come, on one line that goes away at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._percent = -1
+
+    def __call__(self, done: int, of: int) -> None:
+        percent = 100 * done // of
+        if of >= _LONG and percent != self._percent:
+            self._percent = percent
+            self._stream.write(f"\rindexing: {percent} %" if done < of else "\r\x1b[K")
+            self._stream.flush()
 
 
 def changes(index: Index, sources: Sources) -> Standing:

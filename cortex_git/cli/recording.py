@@ -41,7 +41,7 @@ def read_text(env: Env, words: Sequence[str]) -> str:
         given = env.stdin.read(4 * model.MAX_CONTENT).decode("utf-8", "replace")
     if not given.strip():
         raise UsageError("the text is empty; say what is to be remembered")
-    return given.strip()
+    return _text(given)
 
 
 def new_event(memory: Memory, type: str, content: str, details: Details = NO_DETAILS, target: str = "") -> Event:
@@ -58,9 +58,9 @@ def new_event(memory: Memory, type: str, content: str, details: Details = NO_DET
         session=session,
         agent="claude-code" if session else "user",
         layer="tag" if session else "user",
-        reason=details.reason.strip(),
-        alternatives=[choice.strip() for choice in details.alternatives if choice.strip()],
-        topic=details.topic.strip(),
+        reason=_text(details.reason),
+        alternatives=[_text(choice) for choice in details.alternatives if choice.strip()],
+        topic=_text(details.topic),
         files=[_from_root(memory.repo, memory.env.cwd, path) for path in details.files if path.strip()],
         marks=[model.PRIVATE] if details.private else [],
         target=target,
@@ -106,10 +106,15 @@ def store(memory: Memory, events: Sequence[Event]) -> list[Event]:
     return new
 
 
+def _text(given: str) -> str:
+    """A text without blanks around it; bytes of an argument that are no UTF-8 become U+FFFD, as on standard input."""
+    return given.strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _from_root(repo: Repo, cwd: str, path: str) -> str:
     """A path as events hold it: from the root of the work tree. Raises UsageError if it lies outside."""
     root = os.path.realpath(repo.work_tree or cwd)
     whole = os.path.normpath(os.path.join(os.path.realpath(cwd), path.strip()))
     if whole != root and not whole.startswith(root + os.sep):
         raise UsageError(f"{path} is outside the repository; name files by their path in it")
-    return os.path.relpath(whole, root)
+    return _text(os.path.relpath(whole, root))
