@@ -43,10 +43,10 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
 
 
 def _stamp(memory: Memory, key: str, head: str | None) -> str:
-    """What the view depends on, in short: the code's commit, every notes ref, the settings."""
+    """What the view depends on, in short: the code's commit, every notes ref, the branches' keys, the settings."""
     refs = [f"{name} {tip}" for name, tip in sorted(memory.refs().items())]
     settings = [f"{name} {value!r}" for name, value in sorted(vars(memory.config).items())]
-    digest = sha256_hex("\n".join([*refs, *settings]).encode("utf-8", "replace"))
+    digest = sha256_hex("\n".join([*refs, *settings, *sorted(keys.living(memory.repo))]).encode("utf-8", "replace"))
     return f"{VERSION} {key} {head} {digest[:32]}\n"
 
 

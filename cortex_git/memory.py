@@ -17,7 +17,7 @@ from cortex_git.views.standing import fold, unique
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_git.config import Config
     from cortex_git.env import Env
@@ -121,7 +121,9 @@ class Memory:
         events += (event for event in self.read(loose) if event.commit == head)
         files = item_files(self.backend, head) if head else {}
         items = self.item_events(files)
-        events += (event for event in items if crosses(event) or event.branch == branch)
+        # What git keeps in the notes cannot be edited by hand; a file can.
+        noted = {event.id for event in events}
+        events += (e for e in items if e.id not in noted and (crosses(e) or e.branch == branch))
         gone = self.gone(head, files)
         there = {event.id for event in items}
         return [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
@@ -185,9 +187,12 @@ class Memory:
         wanted = prefix.strip().lower()
         if len(wanted) < 4 or set(wanted) - set("0123456789abcdef"):
             raise CortexError(f"{prefix!r} is no id; give at least 4 hex digits of one that `git cortex log` shows")
-        places = [lambda: among] if among is not None else [self.visible, self.everything]
+        if among is not None:
+            places: list[Callable[[], Sequence[Event]]] = [lambda: among]
+        else:
+            places = [self.visible, self.everything]
         for place in places:
-            found = [event for event in place() or () if event.id.startswith(wanted)]
+            found = [event for event in place() if event.id.startswith(wanted)]
             if len(found) > 1:
                 raise CortexError(f"{prefix} is the start of {len(found)} ids: " + ", ".join(e.id for e in found[:5]))
             if found:

@@ -61,6 +61,21 @@ def test_a_commit_brings_its_items_along(team: TestRepo) -> None:
     assert clean(team)
 
 
+def test_the_last_words_on_a_branch_stay_when_it_is_gone(team: TestRepo) -> None:
+    """What was said after a branch's last commit is seen on main once the branch was merged and deleted."""
+    team.git("switch", "-qc", "feature")
+    decide(team, "Use SQLite")
+    team.commit({"g": "1\n"})
+    decide(team, "Use WAL")
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--no-edit", "feature")
+    assert {"Use SQLite"} == seen(team)
+
+    team.git("branch", "-qd", "feature")
+
+    assert {"Use SQLite", "Use WAL"} == seen(team)
+
+
 def test_a_squash_merge_keeps_what_was_decided(team: TestRepo) -> None:
     """The committed file carries the decision when the branch's commits never reach main."""
     team.git("switch", "-qc", "feature")

@@ -23,9 +23,12 @@ MISSING = "THE REAL CLIENT IS NOT HERE: set CLAUDE_CLI to the Claude Code execut
 SESSION: dict[str, Any] = {
     "prompt": "Add a subtract function and commit it.",
     "turns": [
-        {"text": "[MEMORY: decision] Use plain functions instead of a class, because the module is tiny", "tools": [bash("cat app.py")]},
+        {
+            "text": "[MEMORY: decision] Use plain functions instead of a class, because the module is tiny",
+            "tools": [bash("cat app.py")],
+        },
         {"tools": [write("app.py", "def add(a, b):\n    return a + b\n\n\ndef subtract(a, b):\n    return a - b\n")]},
-        {"text": "[MEMORY] `app.py` has no tests yet", "tools": [bash("git add -A && git commit -m 'Add subtract'")]},
+        {"text": "[MEMORY: `app.py` has no tests yet]", "tools": [bash("git add -A && git commit -m 'Add subtract'")]},
         "Done.\n\n[MEMORY: rejected] One module a function, because imports would be longer than the code",
     ],
 }

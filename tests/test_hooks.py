@@ -43,7 +43,9 @@ def command(repo: TestRepo, event: str) -> list[str]:
     return ["sh", str(Path(home(repo), "hooks", kind)), event]
 
 
-def fire(repo: TestRepo, event: str, payload: bytes | dict[str, object], **variables: str) -> subprocess.CompletedProcess[bytes]:
+def fire(
+    repo: TestRepo, event: str, payload: bytes | dict[str, object], **variables: str
+) -> subprocess.CompletedProcess[bytes]:
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     env = {**os.environ, **variables}
     return subprocess.run(command(repo, event), cwd=repo.path, input=data, env=env, capture_output=True, timeout=60)
@@ -66,7 +68,9 @@ def test_forty_hooks_at_once_lose_nothing(ready: TestRepo) -> None:
     """Forty turns that end at the same moment are all remembered, each once."""
     processes = []
     for n in range(40):
-        process = subprocess.Popen(command(ready, "Stop"), cwd=ready.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command(ready, "Stop"), cwd=ready.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
         assert process.stdin is not None
         process.stdin.write(json.dumps(said(f"[MEMORY: decision] Number {n} was chosen", f"s{n}")).encode())
         process.stdin.close()
@@ -127,7 +131,7 @@ BAD = {
     "no JSON": b"{",
     "a list": b"[]",
     "null": b"null",
-    "wrong types": b'{"session_id":[],"tool_name":{},"tool_input":7,"prompt":null,"last_assistant_message":[1],"cwd":0}',
+    "wrong types": b'{"session_id":[],"tool_name":{},"tool_input":7,"prompt":null,"last_assistant_message":[1]}',
     "not UTF-8": b'{"session_id":"\xff\xfe","prompt":"\xff"}',
     "NUL": b"\0" * 1000,
     "deep": b"[" * 100_000,
@@ -165,7 +169,13 @@ def test_a_prompt_and_its_tools_are_remembered_at_the_end_of_the_turn(ready: Tes
     fire(
         ready,
         "PostToolUse",
-        {"session_id": "s1", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "make test"}, "tool_response": {}},
+        {
+            "session_id": "s1",
+            "tool_name": "Bash",
+            "tool_use_id": "t1",
+            "tool_input": {"command": "make test"},
+            "tool_response": {},
+        },
     )
     fire(ready, "Stop", said("Done."))
 
@@ -189,7 +199,8 @@ def test_the_last_message_is_taken_once(ready: TestRepo, tmp_path: Path) -> None
     text = "[MEMORY: decision] Use SQLite"
     fire(ready, "Stop", said(text, transcript_path=str(transcript)))
     line = {
-        "type": "assistant", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "gitBranch": "main",
+        "type": "assistant", "uuid": "u1", "sessionId": "s1", "gitBranch": "main",
+        "timestamp": "2026-01-01T00:00:00.000Z",
         "message": {"role": "assistant", "model": "m", "content": [{"type": "text", "text": text}]},
     }  # fmt: skip
     transcript.write_text(json.dumps(line) + "\n")
@@ -237,8 +248,13 @@ def test_switching_branches_switches_the_context(ready: TestRepo) -> None:
 def test_the_commands_are_not_needed_for_capturing(ready: TestRepo) -> None:
     """With an empty PATH hooks still keep what was said, and a commit succeeds."""
     program = Path(home(ready), "program").read_text()
-    done = subprocess.run(["/bin/sh", *command(ready, "Stop")[1:]], cwd=ready.path, env={"HOME": "/"}, capture_output=True,
-                          input=json.dumps(said("[MEMORY: decision] Use SQLite")).encode())
+    done = subprocess.run(
+        ["/bin/sh", *command(ready, "Stop")[1:]],
+        cwd=ready.path,
+        env={"HOME": "/"},
+        capture_output=True,
+        input=json.dumps(said("[MEMORY: decision] Use SQLite")).encode(),
+    )
 
     assert 0 == done.returncode
     assert ["Use SQLite"] == contents(ready)
@@ -289,7 +305,9 @@ def test_a_read_only_git_directory_is_no_trouble(ready: TestRepo) -> None:
     payload = json.dumps(said("[MEMORY: decision] Use SQLite")).encode()
 
     for event in ("PostToolUse", "Stop", "SessionStart"):
-        done = subprocess.run(command(ready, event), cwd=ready.path, input=payload, capture_output=True, user=nobody, group=nobody)
+        done = subprocess.run(
+            command(ready, event), cwd=ready.path, input=payload, capture_output=True, user=nobody, group=nobody
+        )
         assert (0, b"") == (done.returncode, done.stderr)
 
 
@@ -298,7 +316,9 @@ def test_a_full_disk_is_no_trouble(ready: TestRepo) -> None:
     payload = json.dumps(said("[MEMORY: decision] Use SQLite")).encode()
     for event in ("PostToolUse", "Stop"):
         line = 'ulimit -f 0; exec "$@"'
-        done = subprocess.run(["sh", "-c", line, "sh", *command(ready, event)], cwd=ready.path, input=payload, capture_output=True)
+        done = subprocess.run(
+            ["sh", "-c", line, "sh", *command(ready, event)], cwd=ready.path, input=payload, capture_output=True
+        )
         assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
 
     assert [] == spool.names(home(ready))

@@ -127,7 +127,7 @@ def test_the_order_of_events_does_not_matter() -> None:
 def built(events: list[Event]) -> Essence:
     made = Essence()
     for one in events:
-        made.add([one], ("ref", one.id))
+        made.add([one], ("refs/x", one.id))
     made.settle()
     return made
 
@@ -153,9 +153,9 @@ def test_an_essence_follows_what_comes_and_goes(small: None, seed: int, cut: int
         made = built(events[:cut])
         made = Essence.from_json(json.loads(json.dumps(made.to_json())))
         for one in events[cut:]:
-            made.add([one], ("ref", one.id))
+            made.add([one], ("refs/x", one.id))
         made.settle()
-        made.drop("ref", {events[n].id for n in out})
+        made.drop("refs/x", {events[n].id for n in out})
         made.settle()
         left = [one for n, one in enumerate(events) if one.id not in {events[n].id for n in out}]
         fresh = built(left)
@@ -170,7 +170,7 @@ def test_too_little_is_noticed(small: None) -> None:
     """An essence that lost most of what it kept says so instead of showing too little."""
     events = [event(model.DECISION, str(n), n) for n in range(30)]
     made = built(events)
-    made.drop("ref", {e.id for e in events[22:]})
+    made.drop("refs/x", {e.id for e in events[22:]})
 
     with pytest.raises(Incomplete):
         made.settle()
@@ -190,11 +190,11 @@ def test_an_event_with_two_origins_survives_the_loss_of_one(small: None) -> None
     """An event that was carried over is in view as long as one of its places is."""
     decision = event(model.DECISION, "Use SQLite")
     made = Essence()
-    made.add([decision], ("one", "a"))
-    made.add([decision], ("other", "b"))
+    made.add([decision], ("refs/one", "a"))
+    made.add([decision], ("refs/other", "b"))
 
-    made.drop("one")
+    made.drop("refs/one")
     assert {decision.id} == set(made.events)
 
-    made.drop("other", ["b"])
+    made.drop("refs/other", ["b"])
     assert set() == set(made.events)

@@ -8,7 +8,7 @@ from cortex_git.cli.terminal import is_terminal, warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
-from cortex_git.setup import program
+from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store.open import open_backend
 
@@ -26,6 +26,7 @@ def open_memory(env: Env) -> Memory:
     """
     memory = Memory.open(env, "git")
     with contextlib.suppress(OSError):  # a folder that cannot be written stops nobody from reading
+        clone.settle(memory.repo)
         program.refresh(memory.repo)
     _drain(memory)
     if len(memory.refs()) > _MANY_REFS:  # git is started for each: more than what importing pygit2 costs

@@ -7,6 +7,7 @@ import json
 from cortex_git import live
 from cortex_git.hook.entry import log
 from cortex_git.memory import Memory
+from cortex_git.projections import stage
 from cortex_git.setup.rules import carries
 from cortex_git.store import spool
 from cortex_git.store.open import open_backend
@@ -28,6 +29,7 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     memory = Memory(env, repo, open_backend(repo, "git"))
     for fault in memory.drain():
         log(repo, f"claude {event}: {fault}", env)
+    stage.unstage(repo, set())
     if event == "SessionStart":
         _greet(memory, env)
     else:

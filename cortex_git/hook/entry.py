@@ -33,10 +33,12 @@ def run(arguments: Sequence[str], env: Env) -> int:
     try:
         _signal.signal(_signal.SIGALRM, _time_is_up)
         _signal.alarm(LIMIT)
+        from cortex_git.setup import clone
         from cortex_git.store.repo import Repo
 
         repo = Repo.discover(env.cwd, env.variables)
         if repo is not None and repo.initialised:
+            clone.settle(repo)
             _dispatch(repo, arguments, env)
     except (Exception, TimeIsUp) as error:
         log(repo, f"{' '.join(arguments[:2])}: {_described(error)}", env)

@@ -43,8 +43,11 @@ def _pre_commit(memory: Memory, arguments: Sequence[str]) -> None:
         return
     if not os.path.isfile(os.path.join(memory.repo.work_tree, ".cortex", "README.md")):
         return  # a branch that has not adopted the folder gets no files
-    found = pending(memory)
-    added = stage.stage(memory.repo, memory.backend, memory.config, found, memory.env.variables.get("GIT_INDEX_FILE"))
+    index_file = memory.env.variables.get("GIT_INDEX_FILE")
+    faults: list[str] = []
+    added = stage.stage(memory.repo, memory.backend, memory.config, pending(memory), index_file, faults=faults)
+    for fault in faults:
+        log(memory.repo, f"git pre-commit: {fault}", memory.env)
     if added:
         memory.env.stderr.write(f"git cortex: adds {', '.join(added)}\n")
 
@@ -119,8 +122,7 @@ def _post_checkout(memory: Memory, arguments: Sequence[str]) -> None:
         if key.how == "new":
             carry.carry_over(memory.repo, memory.backend, memory.config, branch)
             memory.forget_refs()
-    if memory.repo.work_tree:
-        stage.unstage(memory.repo, set())
+    stage.unstage(memory.repo, set())
     live.refresh(memory)
 
 

@@ -65,11 +65,20 @@ def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, hea
     if head and foreign:
         found = anchors(repo, foreign)
         reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
-        for name in foreign:
+        living = keys.living(repo)
+        for name, tip in foreign.items():
             within = [a for a in found[name] if a.commit in reached]
-            if within:
+            if within and _is_finished(repo, name, living) and found[name][-1].commit in reached:
+                seen.tips[name] = tip
+            elif within:
                 seen.tips[name] = max(within, key=lambda a: a.depth).upto
     return seen
+
+
+def _is_finished(repo: Repo, name: str, living: set[str]) -> bool:
+    """Whether a ref is ours and of a branch that is gone: then no commit is to come that its last events belong to."""
+    key = keys.key_in(name)
+    return name.endswith("/" + repo.clone) and key not in living and key != keys.DETACHED
 
 
 def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
@@ -122,7 +131,9 @@ def _extended(entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tupl
     while at in commits:
         chain.append(at)
         at = commits[at][0]
-    base = entry if entry and at == entry["tip"] else {"depth": 0, "anchors": [], "closed": True}
+    base: dict[str, Any] = {"depth": 0, "anchors": [], "closed": True}
+    if entry and at == entry["tip"]:
+        base = entry
     depth: int = base["depth"]
     known: list[list[Any]] = list(base["anchors"])
     depths: dict[str, int] = {upto: deep for _, upto, deep in known}

@@ -79,7 +79,7 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
     counted: dict[str, list[Any]] | None = kept.pop(head, None)
     if counted is None:
         base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)
-        counted = _counted(repo, head, base, kept.get(base, {}), ids_of)
+        counted = _counted(repo, head, base, kept[base] if base else {}, ids_of)
         kept[head] = counted
         keep_json(path, {commit: kept[commit] for commit in list(kept)[-_ENTRIES:]})
     return {name: ids for name, (count, ids) in counted.items() if count > 0}

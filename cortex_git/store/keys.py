@@ -73,6 +73,12 @@ def exists(repo: Repo, branch: str, *, unborn: bool = False) -> bool:
     return repo.git_status("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")[0] == 0
 
 
+def living(repo: Repo) -> set[str]:
+    """The keys of the branches of this clone."""
+    known = repo.git_config().items()
+    return {value[:12] for name, value in known if name.startswith("branch.") and name.endswith(".cortexkey")}
+
+
 def ref(namespace: str, key: str, clone: str) -> str:
     """The one ref that this clone writes for a key."""
     return f"{namespace}/{key}/{clone}"

@@ -54,8 +54,12 @@ class Essence:
             if event.type not in KEPT or (not _stays(event) and model.order(event) <= self._floor(event.type)):
                 continue
             known = self.events.get(event.id)
-            self.events[event.id] = event if known is None else codec.better(known, event)
             origins = self._origins.setdefault(event.id, [])
+            # What git keeps in the notes cannot be edited by hand; a file can.
+            if known is None or (_is_noted(origin) and not any(map(_is_noted, origins))):
+                self.events[event.id] = event
+            elif _is_noted(origin):
+                self.events[event.id] = codec.better(known, event)
             if origin not in origins:
                 origins.append(origin)
 
@@ -105,6 +109,10 @@ class Essence:
             made._origins[event.id] = [(place, name) for place, name in origins]
         made._floors = {type: (time, id) for type, (time, id) in values["floors"].items()}
         return made
+
+
+def _is_noted(origin: Origin) -> bool:
+    return origin[0].startswith("refs/")
 
 
 def _stays(event: Event) -> bool:

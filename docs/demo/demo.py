@@ -34,7 +34,9 @@ class Demo:
     def say(self, text: str) -> None:
         """A heading for the next step."""
         self.steps += 1
-        print(f"\n\033[1m[{self.steps}] {text}\033[0m" if sys.stdout.isatty() else f"\n[{self.steps}] {text}", flush=True)
+        print(
+            f"\n\033[1m[{self.steps}] {text}\033[0m" if sys.stdout.isatty() else f"\n[{self.steps}] {text}", flush=True
+        )
 
     def show(self, *command: str) -> str:
         """Run a command as a person would, with its output shown."""
@@ -50,7 +52,9 @@ class Demo:
 
     def git(self, *arguments: str) -> None:
         """Run git without showing anything."""
-        subprocess.run(["git", *arguments], cwd=self.repo, env=bare_environment(self.home), check=True, capture_output=True)
+        subprocess.run(
+            ["git", *arguments], cwd=self.repo, env=bare_environment(self.home), check=True, capture_output=True
+        )
 
     def prepare(self) -> None:
         """A small project with one commit and an initialised memory."""

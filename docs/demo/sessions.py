@@ -9,7 +9,7 @@ from typing import Any
 
 FILES = {
     "README.md": "# Notes\n\nA tiny note keeper.\n",
-    "notes.py": 'NOTES = []\n\n\ndef add(text):\n    NOTES.append(text)\n',
+    "notes.py": "NOTES = []\n\n\ndef add(text):\n    NOTES.append(text)\n",
 }
 
 
@@ -44,9 +44,11 @@ STORAGE = {
                 )
             ],
         },
-        {"tools": [bash("git add -A && git commit -m 'Keep notes in SQLite'")]},
+        {
+            "text": "[MEMORY: `PRAGMA journal_mode` is kept in the database file, so setting it once is enough]",
+            "tools": [bash("git add -A && git commit -m 'Keep notes in SQLite'")],
+        },
         "The notes are in SQLite now and committed.\n\n"
-        "[MEMORY] `PRAGMA journal_mode` must be set once for each database file, not for each connection\n\n"
         "[MEMORY: plan] Search\n- [x] storage\n- [ ] full-text search\n- [ ] command line",
     ],
 }
@@ -56,7 +58,8 @@ SEARCH = {
     "prompt": "Add a search over the notes.",
     "turns": [
         {
-            "text": "[MEMORY: decision] Search with SQLite's FTS5 rather than a library, because it needs no new dependency",
+            "text": "[MEMORY: decision] Search with SQLite's FTS5 rather than a library, "
+            "because it needs no new dependency",
             "tools": [
                 write(
                     "search.py",
@@ -70,4 +73,8 @@ SEARCH = {
     ],
 }
 
-NEXT = {"branch": "main", "prompt": "What should I know before I go on?", "turns": ["I have read what earlier sessions left."]}
+NEXT = {
+    "branch": "main",
+    "prompt": "What should I know before I go on?",
+    "turns": ["I have read what earlier sessions left."],
+}
