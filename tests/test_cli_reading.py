@@ -285,7 +285,11 @@ def test_search(ready: TestRepo) -> None:
     assert "MongoDB" not in ready.run("search", "sqlite", "--oneline").out
     assert ["Use SQLite"] == found(ready, "sqlite")
     assert [] == found(ready, "qwertzuiop")
-    assert "" == ready.run("search", "qwertzuiop").out
+    nothing = ready.run("search", "qwertzuiop")
+    assert ("", "git cortex: nothing was found\n") == (nothing.out, nothing.err)
+    more = ready.run("search", "use", "--withdrawn", "--oneline", "-1")
+    assert 1 == more.out.count("\n")
+    assert "the best 1 of 3; `-n 3` shows all" in more.err
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from cortex_git import __version__
+from cortex_git.digest import sha256_hex
 from cortex_git.env import Env
 from cortex_git.events.redact import redact
 from cortex_git.store.process import git_status
@@ -22,17 +23,22 @@ def write_report(arguments: Sequence[str], error: BaseException, env: Env) -> st
     It holds no values of the environment, and no secret that is known by its looks.
     """
     text = _text(arguments, error)
-    name = f"bug-{env.now().replace(':', '').partition('.')[0]}-{os.getpid()}.md"
-    for folder in (_home(env) or tempfile.gettempdir(), tempfile.gettempdir()):
-        path = os.path.join(folder, name)
+    # Named after the place of the bug, so that meeting it a hundred times leaves one report.
+    place = sha256_hex("".join(traceback.format_tb(error.__traceback__)).encode("utf-8", "replace"))[:8]
+    home = _home(env)
+    try:
+        if not os.path.isdir(home):
+            raise FileNotFoundError(home)
+        path = os.path.join(home, f"bug-{place}.md")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    except OSError:
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor, path = tempfile.mkstemp(".md", f"git-cortex-bug-{place}-")
         except OSError:
-            continue
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        return path
-    return f"this traceback: {traceback.format_exception_only(error)[-1].strip()}"
+            return f"this traceback: {traceback.format_exception_only(error)[-1].strip()}"
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    return path
 
 
 def _home(env: Env) -> str:

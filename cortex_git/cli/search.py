@@ -11,7 +11,7 @@ from cortex_git.cli import text
 from cortex_git.cli.command import Listing, color_option, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import SHORTEST, Selection, least_confidence, selecting, tests
-from cortex_git.cli.terminal import Screen, harmless, one_line, screen, warn, write_json
+from cortex_git.cli.terminal import Screen, harmless, is_terminal, one_line, screen, warn, write_json
 from cortex_git.env import Env
 from cortex_git.errors import UsageError
 from cortex_git.events.model import Event
@@ -69,7 +69,14 @@ def search(
     if as_json:
         write_json(env, _as_dict(answer, standing, explain))
         return
+    hints = _hints(answer)
+    if not is_terminal(env.stdout):  # where another program reads, only what was found is output
+        for hint in hints:
+            env.stderr.write(f"git cortex: {hint}\n")
+        hints = []
     with screen(env, memory.repo.git_config(), color, paged=True) as out:
+        for hint in hints:
+            out.line(out.paint(hint, "dim"))
         for line in _lines(answer, standing, out, oneline):
             out.line(line)
         for line in answer.explain if explain else ():
@@ -109,9 +116,20 @@ def _all_of(test: Callable[[Event], bool] | None, wanted: list[Callable[[Event],
     return lambda event: all(one(event) for one in wanted)
 
 
+def _hints(answer: Answer) -> list[str]:
+    """What to know before one reads what was found."""
+    hints = []
+    if not answer.hits:
+        hints.append("nothing was found")
+    elif answer.verdict == "WEAK":
+        hints.append("nothing says just that; this is the nearest")
+    if answer.left_out:
+        total = len(answer.hits) + answer.left_out
+        hints.append(f"the best {len(answer.hits)} of {total}; `-n {total}` shows all")
+    return hints
+
+
 def _lines(answer: Answer, standing: Standing, out: Screen, oneline: bool) -> Iterator[str]:
-    if answer.verdict == "WEAK" and answer.hits:
-        yield out.paint("Nothing says just that; the nearest:", "bold")
     for hit in answer.hits:
         event, dead = hit.event, text.flag(hit.event, standing)
         kind = text.label(event)
@@ -123,8 +141,6 @@ def _lines(answer: Answer, standing: Standing, out: Screen, oneline: bool) -> It
         facts.append(one_line(event.branch))
         yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind} ({', '.join(fact for fact in facts if fact)})"
         yield f"    {_marked(hit, out)}"
-    if answer.left_out:
-        yield out.paint(f"{answer.left_out} more; `-n {len(answer.hits) + answer.left_out}` shows them", "dim")
 
 
 def _marked(hit: Hit, out: Screen) -> str:
