@@ -1,0 +1,1 @@
+"""What assistants and people say and do, from hook payloads and transcripts to events."""

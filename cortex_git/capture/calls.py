@@ -1,0 +1,122 @@
+"""A finished tool call as units: what was done, what a person answered, refused or accepted."""
+
+from __future__ import annotations
+
+from cortex_git.capture import speech
+from cortex_git.capture.units import PLAN, QUESTION, REFUSAL, TOOL, clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cortex_git.capture.units import Unit
+
+QUESTIONS = "AskUserQuestion"
+EXIT_PLAN = "ExitPlanMode"
+_REFUSED = ("The user doesn't want to proceed with this tool use", "User rejected tool use", "User rejected")
+_SAID = "the user said:\n"
+_CLARIFY = "The user wants to clarify these questions"
+_NOTE_END = "\n\nNote: The user's next message"
+_KEPT_TEXTS = (
+    "file_path", "path", "notebook_path", "command", "description", "pattern", "url", "query", "skill", "subject",
+    "taskId", "status", "subagent_type",
+)  # fmt: skip
+_DOCUMENT_TEXTS = ("content", "new_string")
+_MAX_VALUE = 4000
+_MAX_DOCUMENT = 16_000
+_MAX_ITEMS = 100
+
+
+def slim(input: object) -> dict[str, object]:
+    """Of a tool's input what an event may be made of, so that a long transcript fits into little memory."""
+    if not isinstance(input, dict):
+        return {}
+    kept: dict[str, object] = {name: clean(input[name], _MAX_VALUE) for name in _KEPT_TEXTS if name in input}
+    kept.update((name, input[name]) for name in ("todos", "questions") if isinstance(input.get(name), list))
+    if isinstance(input.get("plan"), str):
+        kept["plan"] = clean(input["plan"])
+    if str(kept.get("file_path", "")).endswith((".md", ".mdc")):
+        kept.update((name, clean(input[name], _MAX_DOCUMENT)) for name in _DOCUMENT_TEXTS if name in input)
+    return kept
+
+
+def finish(call: Unit, text: str, failed: bool, response: object) -> list[Unit]:
+    """The units of a call that ended.
+
+    `text` is the result as the model saw it, `response` the client's own structure of it.
+    """
+    if failed and text.startswith(_REFUSED):
+        return [call.replace(kind=REFUSAL, ok=False, answer=refusal_reason(text))]
+    if call.tool == QUESTIONS and not failed:
+        return [call.replace(kind=QUESTION, text=question, answer=answer, input=detail, ok=True)
+                for question, answer, detail in _answers(call.input, response)]  # fmt: skip
+    if call.tool == EXIT_PLAN and not failed:
+        plan = clean(response.get("plan")) if isinstance(response, dict) else ""
+        plan = plan or clean(call.input.get("plan"))
+        return [call.replace(kind=PLAN, text=plan, ok=True)] if plan else []
+    facts = _facts(text, failed, response)
+    input = call.input
+    if call.tool == "TodoWrite" and isinstance(response, dict) and isinstance(response.get("oldTodos"), list):
+        input = {**input, "oldTodos": response["oldTodos"]}
+    ok = not failed and "interrupted" not in facts
+    return [call.replace(kind=TOOL, ok=ok, answer=clean(text, _MAX_VALUE) if failed else "", facts=facts, input=input)]
+
+
+def refusal_reason(text: str) -> str:
+    """The words with which a person refused a tool call; empty if there are none."""
+    _, found, said = text.partition(_SAID)
+    if not found or said.lstrip().startswith(_CLARIFY):
+        return ""
+    return speech.person(said.partition(_NOTE_END)[0])
+
+
+def _facts(text: str, failed: bool, response: object) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    if failed:
+        head, _, _ = text.removeprefix("Error: ").partition("\n")
+        if head.startswith("Exit code ") and head[10:].strip().lstrip("-").isdigit():
+            facts["exit"] = head[10:].strip()[:12]
+    if not isinstance(response, dict):
+        return facts
+    if response.get("interrupted") is True:
+        facts["interrupted"] = "true"
+    commit = _inner(_inner(response, "gitOperation"), "commit")
+    sha, kind = clean(commit.get("sha"), 64), clean(commit.get("kind"), 40)
+    if sha:
+        facts["commit"] = sha
+        facts["git"] = kind or "committed"
+    task = clean(_inner(response, "task").get("id"), 40)
+    if task:
+        facts["task"] = task
+    return facts
+
+
+def _inner(values: Mapping[str, object], name: str) -> Mapping[str, object]:
+    inner = values.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _answers(input: Mapping[str, object], response: object) -> Iterator[tuple[str, str, dict[str, object]]]:
+    """Each question with its answer and, as `header` and `options`, what could be chosen."""
+    answers = _inner(response, "answers") if isinstance(response, dict) else {}
+    questions = input.get("questions")
+    for entry in questions[:_MAX_ITEMS] if isinstance(questions, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        question = clean(entry.get("question"), _MAX_VALUE).strip()
+        answer = answers.get(question)
+        if isinstance(answer, list):
+            answer = ", ".join(item for item in answer if isinstance(item, str))
+        said = clean(answer, _MAX_VALUE).strip()
+        if question and said:
+            yield question, said, {"header": clean(entry.get("header"), 200), "options": _options(entry)}
+
+
+def _options(entry: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Label and description of each choice."""
+    options = entry.get("options")
+    return [
+        (clean(option.get("label"), 400).strip(), clean(option.get("description"), _MAX_VALUE).strip())
+        for option in (options[:_MAX_ITEMS] if isinstance(options, list) else [])
+        if isinstance(option, dict)
+    ]
