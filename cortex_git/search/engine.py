@@ -76,6 +76,7 @@ class Part:
     """An opened part of an index, for reading. Documents are numbered from 0."""
 
     def __init__(self, folder: str) -> None:
+        self.folder = folder
         self.reader: Any = whoosh_index.open_dir(folder).reader()
         self.docs: int = self.reader.doc_count_all()
         self._keys: Any = self.reader.column_reader(_KEY, translate=False)

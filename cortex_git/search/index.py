@@ -251,9 +251,10 @@ class Index:
     def _current(self) -> State:
         """The state as it is now; parts that it does not name are closed."""
         stamp = state.stamp(self.folder)
-        if stamp != self._stamp:
-            self._state = state.read(self.folder)
-            self._stamp = stamp
+        if stamp != self._stamp or not state.is_intact(self.folder, self._state):
+            self._state, self._stamp = state.read(self.folder), stamp
+            while not self._state.entries and (stamp := state.stamp(self.folder)) != self._stamp:
+                self._state, self._stamp = state.read(self.folder), stamp  # another process replaced it meanwhile
             named = {entry.name for entry in self._state.entries}
             for name in [name for name in self._parts if name not in named]:
                 self._parts.pop(name).close()

@@ -50,9 +50,9 @@ class Found:
         self.reason = reason
 
     @property
-    def order(self) -> tuple[int, float, str, bytes]:
+    def order(self) -> tuple[int, float, bytes]:
         """Sort key, descending: reason, score, then the newer."""
-        return (self.reason, round(self.score, 9), record.time_in(self.key), self.key)
+        return (self.reason, round(self.score, 9), self.key[20:])
 
 
 class Ranking:

@@ -62,7 +62,7 @@ def _record(
     scope: str, weights: dict[str, float], facets: Iterable[str], event: Event, segment: str, length: int, line: str
 ) -> engine.Record:
     time = event.time.encode("ascii", "replace")[:24].ljust(24)
-    key = bytes.fromhex(event.id) + segment_key(segment) + length.to_bytes(2, "big") + time
+    key = bytes.fromhex(event.id) + segment_key(segment) + time + length.to_bytes(2, "big")
     return engine.Record(scope, weights, dict.fromkeys([f"id:{event.id}", *facets], 1.0), key, line)
 
 
@@ -83,12 +83,12 @@ def segment_in(key: bytes) -> bytes:
 
 def length_in(key: bytes) -> int:
     """The weighed number of terms in a key; 0 if the document has none."""
-    return (key[20] << 8) | key[21]
+    return (key[44] << 8) | key[45]
 
 
 def time_in(key: bytes) -> str:
     """The event's time in a key."""
-    return key[22:].decode("ascii").rstrip()
+    return key[20:44].decode("ascii").rstrip()
 
 
 def event_in(line: str) -> Event:

@@ -72,13 +72,24 @@ def read(folder: str) -> State:
         values = read_json(os.path.join(folder, "state.json"))
         if values.get("format") != FORMAT:
             return State()
-        entries = [Entry(**entry) for entry in values["parts"]]  # type: ignore[attr-defined]
-        if all(_PART.fullmatch(entry.name) and files_of(os.path.join(folder, entry.name)) == entry.files
-               for entry in entries):  # fmt: skip
-            return State(entries, values["segments"])  # type: ignore[arg-type]
+        parts, segments = values["parts"], values["segments"]
+        found = State([Entry(**entry) for entry in parts], segments)  # type: ignore[attr-defined, arg-type]
+        if is_intact(folder, found):
+            return found
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         pass
     return State()
+
+
+def is_intact(folder: str, state: State) -> bool:
+    """Whether the files of all parts are the ones that we wrote, as far as size and times tell."""
+    try:
+        return all(
+            _PART.fullmatch(entry.name) and files_of(os.path.join(folder, entry.name)) == entry.files
+            for entry in state.entries
+        )
+    except (OSError, ValueError):
+        return False
 
 
 def write(folder: str, state: State) -> None:

@@ -56,19 +56,28 @@ class View:
         self._must: list[list[set[int]]] = [[] for _ in parts]
         self._must_not: list[set[int]] = [set() for _ in parts]
         self._copies: dict[bytes, list[bytes]] | None = None
+        narrowed = False
         for condition in filters:
             self._narrow(condition)
+            narrowed = True
+        self._open = not (narrowed or sight.hidden or sight.allowed or sight.segments is not None)
+        """Whether nothing is kept from this search, as far as is known."""
 
     def admits(self, number: int, document: int, key: bytes) -> bool:
         """Whether a document of the part so numbered may be found, as far as its key and facets say."""
+        if self._open:
+            return True
         id = record.id_in(key)
         if id in self._sight.hidden or (self._sight.allowed is not None and not self._sight.allowed(id.hex())):
             return False
         if self._admissions is not None and not self._seen(key):
             return False
-        if document in self._must_not[number] or not all(document in chosen for chosen in self._must[number]):
+        if document in self._must_not[number]:
             return False
-        return all(time.matches(record.time_in(key)) != time.negated for time in self._times)
+        for chosen in self._must[number]:
+            if document not in chosen:
+                return False
+        return not self._times or all(time.matches(record.time_in(key)) != time.negated for time in self._times)
 
     def agrees(self, key: bytes, event: Event) -> bool:
         """Whether the event of an admitted document is visible in one of the segments that hold it."""
@@ -83,6 +92,7 @@ class View:
 
     def only(self, chosen: Sequence[set[int]]) -> None:
         """Narrow to these documents, a set for each part."""
+        self._open = False
         for must, documents in zip(self._must, chosen, strict=True):
             must.append(documents)
 
@@ -92,6 +102,7 @@ class View:
 
     def without(self, text: str) -> None:
         """Leave out what says a word in any form, or a phrase."""
+        self._open = False
         found = list(words(text))
         needed = [found[0].terms[0]] if len(found) == 1 else phrase_terms(text)
         for number, part in enumerate(self.parts):
