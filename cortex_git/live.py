@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from cortex_git import briefing, snapshot
 from cortex_git.digest import sha256_hex
 from cortex_git.setup.rules import write_rules
 from cortex_git.store import keys
@@ -33,6 +32,9 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
     base = memory.path("view", key)
     text = _read(base + ".md") if _read(base + ".stamp") == stamp else None
     if text is None:
+        # Most of the time what is there is right: then nothing of this is loaded.
+        from cortex_git import briefing, snapshot
+
         text = briefing.render(snapshot.standing(memory), memory.config, branch)
         os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
         write_text(base + ".md", text)

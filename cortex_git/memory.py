@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cortex_git.capture.drain import PATIENCE, drain
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
 from cortex_git.projections.items import events_of, item_files
-from cortex_git.store import align, keys, notes
-from cortex_git.store.held import held
+from cortex_git.store import align, history, keys, notes, spool
+from cortex_git.store.held import changes, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import require
 from cortex_git.views.standing import fold, unique
@@ -23,11 +22,15 @@ if TYPE_CHECKING:
     from cortex_git.env import Env
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
+    from cortex_git.store.held import Change
     from cortex_git.store.repo import Repo
     from cortex_git.views.standing import Standing
 
 
 DELETION = "deletion"
+PATIENCE = 2.0
+"""How long a drain waits for another one, in seconds; what it then leaves is taken by the next."""
+_CACHED = 4 * 1024 * 1024
 
 
 class Memory:
@@ -41,6 +44,10 @@ class Memory:
         self.damaged = 0
         """Entries of segments that were read and are no events."""
         self._refs: dict[str, str] | None = None
+        self._changes: dict[tuple[str | None, str | None], Change] = {}
+        self._segments: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._weight = 0
 
     @classmethod
     def open(cls, env: Env, prefer: str = "pygit2") -> Memory:
@@ -67,6 +74,11 @@ class Memory:
 
     def drain(self, patience: float = PATIENCE) -> list[str]:
         """Store what waits in the spool; returns what went wrong, a sentence each. Raises CortexError."""
+        if not spool.names(self.repo.home):
+            return []
+        # Loaded here, since most hooks find nothing that waits.
+        from cortex_git.capture.drain import drain
+
         done = drain(self.repo, self.backend, self.config, patience=patience)
         if done.refs is not None:
             self._refs = done.refs
@@ -119,7 +131,7 @@ class Memory:
         events += (event for event in self.read(others - own) if crosses(event))
         loose = {blob for tip in seen.loose.values() for blob in self.backend.tree(tip).values()}
         events += (event for event in self.read(loose) if event.commit == head)
-        files = item_files(self.backend, head) if head else {}
+        files = self.items(head)
         items = self.item_events(files)
         # What git keeps in the notes cannot be edited by hand; a file can.
         noted = {event.id for event in events}
@@ -132,14 +144,47 @@ class Memory:
         """All events of all branches and clones, and the items at HEAD, in the order of time."""
         blobs = {blob for tip in self.refs().values() for blob in self.backend.tree(tip).values()}
         head = self.repo.head()
-        return unique([*self.read(blobs), *self.item_events(item_files(self.backend, head) if head else {})])
+        return unique([*self.read(blobs), *self.item_events(self.items(head))])
 
     def read(self, blobs: Iterable[str]) -> Iterator[Event]:
         """The events in these segments."""
-        for _, data in self.backend.blobs(blobs):
+        for _, data in self.blobs(blobs):
             events, bad = codec.decode_segment(data)
             self.damaged += bad
             yield from events
+
+    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The contents of blobs. A few MiB of them are kept: one hook looks at the same new ones more than once."""
+        missing: list[str] = []
+        for id in dict.fromkeys(ids):
+            if id in self._blobs:
+                yield id, self._blobs[id]
+            else:
+                missing.append(id)
+        for id, data in self.backend.blobs(missing):
+            self._weight += len(data)
+            if self._weight <= _CACHED:
+                self._blobs[id] = data
+            yield id, data
+
+    def changes(self, old: str | None, new: str | None) -> Change:
+        """How item files differ between two commits; see `held.changes`."""
+        if (old, new) not in self._changes:
+            is_parent = history.last_move(self.repo).startswith("commit:") and new == self.repo.head()
+            is_parent = is_parent and old == history.came_from_commit(self.repo)
+            self._changes[old, new] = changes(self.repo, old, new, is_parent=is_parent)
+        return self._changes[old, new]
+
+    def segments_between(self, moved: Mapping[str, tuple[str, str]]) -> dict[str, tuple[list[str], list[str]]]:
+        """For each ref and its tips before and after: the segments that came, and those that went."""
+        new = {ref: pair for ref, pair in moved.items() if pair not in self._segments}
+        found = align.changed_blobs(self.repo, new)
+        self._segments.update((moved[ref], lists) for ref, lists in found.items())
+        return {ref: self._segments[pair] for ref, pair in moved.items()}
+
+    def items(self, commit: str | None) -> dict[str, str]:
+        """Path to blob id of the item files of a commit; None is the time before any."""
+        return item_files(self.backend, commit) if commit else {}
 
     def item_events(self, files: Mapping[str, str]) -> list[Event]:
         """The events that committed item files hold, given path to blob id."""
@@ -150,7 +195,7 @@ class Memory:
         paths: dict[str, list[str]] = {}
         for path, blob in files.items():
             paths.setdefault(blob, []).append(path)
-        return {path: data for blob, data in self.backend.blobs(paths) for path in paths[blob]}
+        return {path: data for blob, data in self.blobs(paths) for path in paths[blob]}
 
     def held(self, head: str | None) -> dict[str, list[str]]:
         """Every item file that a commit which `head` can reach ever held: path to the ids of its events."""

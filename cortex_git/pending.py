@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from cortex_git import snapshot
 from cortex_git.events import codec, model
 from cortex_git.store import align, keys
 from cortex_git.store.locking import keep_json, read_json
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from cortex_git.views.standing import Plan
 
 _ITEMS = frozenset({model.DECISION, model.REJECTED, model.KNOWLEDGE, model.RESOLVED})
+_VERSION = 1
 _PLANS = frozenset({model.PLAN, model.STEP})
 
 
@@ -58,7 +58,9 @@ def pending(memory: Memory) -> Pending:
     if missing and _is_shallow(memory):
         missing = _without_anchor(memory, ref, tip, missing)
     if missing or kept["plans"]:
-        standing = snapshot.standing(memory)
+        from cortex_git.snapshot import standing as standing_of
+
+        standing = standing_of(memory)
         loaded = {event.id: event for event in memory.read(set(missing.values()))}
         found.events = [loaded[id] for id in missing if id in loaded and not standing.dead(id)]
         found.plan = standing.plan if kept["plans"] else None
@@ -72,12 +74,12 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
     """
     path = memory.path("cache", f"own-{key}.json")
     kept: dict[str, Any] = read_json(path)
-    stamp = f"{ref} {memory.config.projections_min_confidence}"
+    stamp = f"{_VERSION} {ref} {memory.config.projections_min_confidence}"
     if (kept.get("stamp"), kept.get("tip"), kept.get("head")) == (stamp, tip, head):
         return kept
     past = kept if kept.get("stamp") == stamp else {}
     if past and past["head"] == head:
-        segments = align.changed_blobs(memory.repo, {ref: (past["tip"], tip)})[ref][0]
+        segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0]
         kept = {"open": past["open"], "plans": past["plans"]}
     else:
         # HEAD moved: what was held before may not be now, so that all of our events are looked at.
@@ -94,7 +96,7 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
 def _items_in(memory: Memory, blobs: list[str], kept: dict[str, Any]) -> dict[str, str]:
     """Id to segment of the events in these segments that ought to be items."""
     found: dict[str, str] = {}
-    for blob, data in memory.backend.blobs(blobs):
+    for blob, data in memory.blobs(blobs):
         for event in codec.decode_segment(data)[0]:
             if is_item(event, memory.config):
                 found[event.id] = blob

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
-from cortex_git.projections.items import PLANS, events_of, item_files
-from cortex_git.store import align, keys
-from cortex_git.store.held import changes
+from cortex_git.projections.items import PLANS, events_of
+from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.essence import KEPT, Essence, Incomplete
 from cortex_git.views.standing import fold
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from cortex_git.events.model import Event
     from cortex_git.memory import Memory
+    from cortex_git.store import align
     from cortex_git.views.standing import Standing
 
 VERSION = 1
@@ -55,7 +55,7 @@ def _loose(memory: Memory, seen: align.Visible, head: str | None) -> Iterable[Ev
 
 def _plan_items(memory: Memory, head: str, branch: str | None) -> list[Event]:
     """The plan that somebody else's commits brought for this branch."""
-    files = {path: blob for path, blob in item_files(memory.backend, head).items() if path.startswith(PLANS)}
+    files = memory.backend.tree(head, PLANS)
     return [event for event in memory.item_events(files) if event.branch == branch]
 
 
@@ -94,7 +94,7 @@ class _Snapshot:
         for ref in set(self._tips) - set(tips):
             self.essence.drop(ref)
         moved = {ref: (self._tips[ref], tip) for ref, tip in tips.items() if self._tips.get(ref, tip) != tip}
-        for ref, (added, removed) in align.changed_blobs(self._memory.repo, moved).items():
+        for ref, (added, removed) in self._memory.segments_between(moved).items():
             self.essence.drop(ref, removed)
             self._read(ref, added)
         for ref in set(tips) - set(self._tips):
@@ -104,25 +104,26 @@ class _Snapshot:
         self.essence.settle()
 
     def _read(self, ref: str, blobs: Iterable[str]) -> None:
-        for blob, data in self._memory.backend.blobs(blobs):
+        for blob, data in self._memory.blobs(blobs):
             events, _ = codec.decode_segment(data, self._types)
             self.essence.add(events, (ref, blob))
 
     def _step_items(self, head: str | None) -> None:
         """Follow the item files from one commit to another; both may be none."""
-        change = changes(self._memory.repo, self._head, head)
+        change = self._memory.changes(self._head, head)
         for path in [*change.gone, *change.present]:
             self.essence.drop(path)
         contents = self._memory.contents(change.present)
         for path, data in contents.items():
             events = [event for event in events_of({path: data}) if crosses(event)]
             self.essence.add(events, (path, change.present[path]))
-        if change.gone or change.present or change.passing:
+        deletions = any(map(is_deletion, self.essence.events.values()))
+        if change.gone or change.passing or self._hidden or deletions:
             self._hidden = self._overruled(head)
 
     def _overruled(self, head: str | None) -> set[str]:
         """Ids that do not count at this commit: of deleted items, and of deletions whose file is there again."""
-        files = item_files(self._memory.backend, head) if head else {}
+        files = self._memory.items(head)
         there = {id for path, ids in self._memory.held(head).items() if path in files for id in ids}
         undone = {e.id for e in self.essence.events.values() if is_deletion(e) and e.target in there}
         return self._memory.gone(head, files) | undone

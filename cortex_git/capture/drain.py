@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
 
-PATIENCE = 2.0
-"""How long a drain waits for another one, in seconds; what it then leaves is taken by the next."""
 _BATCH = 500
 _RECENT = 4000
 _FINGERPRINT = 256
@@ -47,8 +45,11 @@ class Drained:
         self.refs: dict[str, str] | None = None
 
 
-def drain(repo: Repo, backend: Backend, config: Config, *, patience: float = PATIENCE) -> Drained:
-    """Store all that waits. Raises CortexError if the refs cannot be written; then everything stays in the spool."""
+def drain(repo: Repo, backend: Backend, config: Config, *, patience: float) -> Drained:
+    """Store all that waits in the spool, waiting at most `patience` seconds for another drain.
+
+    Raises CortexError if the refs cannot be written; then everything stays in the spool.
+    """
     done = Drained()
     if not spool.names(repo.home):
         return done

@@ -13,6 +13,7 @@ from pathlib import Path
 from cortex_git import assets
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
+from cortex_git.memory import PATIENCE
 from cortex_git.setup import before, claude, clone, exclude, githooks, manpage, program, rules, settings
 from cortex_git.store import keys, spool
 from cortex_git.store.open import open_backend
@@ -96,7 +97,7 @@ def _store_what_waits(repo: Repo) -> None:
         return
     from cortex_git.capture.drain import drain
 
-    drain(repo, open_backend(repo, "git"), repo.config())
+    drain(repo, open_backend(repo, "git"), repo.config(), patience=PATIENCE)
     waiting = len(spool.names(repo.home))
     if waiting:
         raise CortexError(f"{waiting} payloads wait in {spool.folder(repo.home)} and cannot be stored now; try again")

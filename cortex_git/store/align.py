@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from cortex_git.digest import sha256_hex
 from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _TRAILER = "%(trailers:key={},valueonly,separator=%x20)"
 _FORMAT = f"%H%x00%P%x00{_TRAILER.format('Cortex-Commit')}%x00{_TRAILER.format('Cortex-Upto')}"
+
+
+_POSITIONS = 4
 
 
 class Anchor:
@@ -63,16 +67,30 @@ def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, hea
             seen.tips[name] = tip
             seen.own.add(name)
     if head and foreign:
-        found = anchors(repo, foreign)
-        reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
-        living = keys.living(repo)
-        for name, tip in foreign.items():
-            within = [a for a in found[name] if a.commit in reached]
-            if within and _is_finished(repo, name, living) and found[name][-1].commit in reached:
-                seen.tips[name] = tip
-            elif within:
-                seen.tips[name] = max(within, key=lambda a: a.depth).upto
+        seen.tips.update(_reached(repo, backend, foreign, head))
     return seen
+
+
+def _reached(repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str) -> dict[str, str]:
+    """How far refs of other branches are seen from a commit. Kept for the last few positions that were asked for."""
+    living = keys.living(repo)
+    stamp = sha256_hex("\n".join([head, *sorted(living), *(f"{n} {t}" for n, t in sorted(foreign.items()))]).encode())
+    path = os.path.join(repo.home, "cache", "reached.json")
+    kept: dict[str, Any] = read_json(path)
+    if isinstance(kept.get(stamp), dict):
+        return dict(kept[stamp])
+    found = anchors(repo, foreign)
+    reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
+    tips: dict[str, str] = {}
+    for name, tip in foreign.items():
+        within = [a for a in found[name] if a.commit in reached]
+        if within and _is_finished(repo, name, living) and found[name][-1].commit in reached:
+            tips[name] = tip
+        elif within:
+            tips[name] = max(within, key=lambda a: a.depth).upto
+    kept[stamp] = tips
+    keep_json(path, {name: kept[name] for name in list(kept)[-_POSITIONS:]})
+    return tips
 
 
 def _is_finished(repo: Repo, name: str, living: set[str]) -> bool:
@@ -112,8 +130,8 @@ def _tip(entry: object) -> str:
 
 def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str]]:
     """Notes commits that are not kept yet: id to first parent, anchor, upto."""
-    present = [tip for tip in known if not repo.git_status("cat-file", "-e", tip)[0]] if len(known) < 20 else known
-    request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(present)))]) + "\n"
+    # A tip that is kept here and gone from the repository is passed over by --ignore-missing.
+    request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(known)))]) + "\n"
     out = repo.git("log", "--stdin", "--ignore-missing", f"--format={_FORMAT}", input=request.encode())
     found: dict[str, tuple[str, str, str]] = {}
     for line in out.decode("utf-8", "replace").splitlines():

@@ -47,11 +47,7 @@ def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, origin: str
 
 def _tied_elsewhere(repo: Repo, backend: Backend, writer: notes.Writer, key: str) -> set[str]:
     """Ids that are tied to a commit under another key of this clone, to which they were carried before."""
-    mine = {
-        name: tip
-        for name, tip in writer.refs.items()
-        if name.endswith("/" + repo.clone) and keys.key_in(name) != key and not name.startswith(keys.REMOTES)
-    }
+    mine = {n: tip for n, tip in writer.refs.items() if keys.is_ours(repo, n) and keys.key_in(n) != key}
     blobs: set[str] = set()
     for anchors in align.anchors(repo, mine).values():
         if anchors:

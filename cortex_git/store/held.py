@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 FOLDERS = (".cortex/decisions", ".cortex/learned")
 """Where items lie. Plans are left out: a plan's file belongs to its branch and comes and goes with it."""
+_VERSION = 1
 _ENTRIES = 4
 
 
 class Change:
     """How item files differ between two commits: path to blob id of those that are new or changed, and of those gone.
 
-    `passing` says whether any commit on the way, in either direction, added one.
+    `passing` says whether a commit on the way, in either direction, added yet another one.
     """
 
     __slots__ = ("gone", "passing", "present")
@@ -34,8 +35,11 @@ class Change:
         self.passing = passing
 
 
-def changes(repo: Repo, old: str | None, new: str | None) -> Change:
-    """How item files differ between two commits, which may lie anywhere in history; None is the time before any."""
+def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = False) -> Change:
+    """How item files differ between two commits, which may lie anywhere in history; None is the time before any.
+
+    With `is_parent` nothing lies between the two, and nothing is looked for there.
+    """
     if old == new:
         return Change({}, {}, False)
     if old is None or new is None:
@@ -47,21 +51,14 @@ def changes(repo: Repo, old: str | None, new: str | None) -> Change:
     for meta, name in _entries(out):
         kept = meta[4] != "D"
         (present if kept else gone)[name] = meta[3] if kept else meta[2]
-    return Change(present, gone, bool(_additions(repo, f"{old}...{new}")))
+    added = [] if is_parent else _additions(repo, f"{old}...{new}")
+    return Change(present, gone, any(name not in present and name not in gone for name, _ in added))
 
 
 def _tree(repo: Repo, commit: str) -> dict[str, str]:
     status, out, _ = repo.git_status("ls-tree", "-r", "-z", "--full-tree", commit, "--", *FOLDERS)
     entries = (entry.partition("\t") for entry in ([] if status else os.fsdecode(out).split("\0")))
     return {name: meta.split(" ")[2] for meta, _, name in entries if name}
-
-
-def removed(repo: Repo, old: str, new: str) -> dict[str, str]:
-    """Path to blob id of the item files that `old` holds and `new` does not; nothing if there is no such commit."""
-    status, out, _ = repo.git_status(
-        "diff-tree", "-r", "--no-renames", "--diff-filter=D", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS
-    )
-    return {} if status else {name: meta[2] for meta, name in _entries(out)}
 
 
 def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
@@ -75,13 +72,14 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
     if head is None:
         return {}
     path = os.path.join(repo.home, "cache", "held.json")
-    kept: dict[str, Any] = read_json(path)
+    file = read_json(path)
+    kept: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION else {}  # type: ignore[call-overload]
     counted: dict[str, list[Any]] | None = kept.pop(head, None)
     if counted is None:
         base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)
         counted = _counted(repo, head, base, kept[base] if base else {}, ids_of)
         kept[head] = counted
-        keep_json(path, {commit: kept[commit] for commit in list(kept)[-_ENTRIES:]})
+        keep_json(path, {"version": _VERSION, "commits": {at: kept[at] for at in list(kept)[-_ENTRIES:]}})
     return {name: ids for name, (count, ids) in counted.items() if count > 0}
 
 

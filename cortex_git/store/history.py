@@ -22,6 +22,12 @@ def last_move(repo: Repo) -> str:
     return _message(_tail(os.path.join(repo.git_dir, "logs", "HEAD")))
 
 
+def came_from_commit(repo: Repo) -> str | None:
+    """The commit from which HEAD's newest move started; None if there was none."""
+    old = _tail(os.path.join(repo.git_dir, "logs", "HEAD")).partition(" ")[0]
+    return old if old.strip("0") else None
+
+
 def made_here(repo: Repo) -> bool:
     """Whether HEAD's newest move made a commit, rather than went to one that existed: only then may it be an anchor."""
     action, _, rest = last_move(repo).partition(": ")

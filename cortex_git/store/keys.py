@@ -84,6 +84,11 @@ def ref(namespace: str, key: str, clone: str) -> str:
     return f"{namespace}/{key}/{clone}"
 
 
+def is_ours(repo: Repo, name: str) -> bool:
+    """Whether a notes ref is one that this clone writes."""
+    return name.endswith("/" + repo.clone) and not name.startswith(REMOTES)
+
+
 def key_in(name: str) -> str:
     """The key in a notes ref's name, ours or fetched; empty if it is no such name."""
     parts = name.split("/")

@@ -6,7 +6,7 @@ over all of them. Semantic events go to the shared ref, the others to the local 
 
 from __future__ import annotations
 
-import random
+import os
 import time
 
 from cortex_git.errors import CortexError
@@ -117,7 +117,7 @@ class Writer:
             try:
                 tips = self._backend.append(updates)
             except RefMoved:
-                time.sleep(random.uniform(0, 0.02))
+                time.sleep(os.urandom(1)[0] / 255 * 0.02)  # so that two who met do not meet again
                 self.refs.update(all_refs(self._backend))
                 continue
             for update, tip in zip(updates, tips, strict=True):

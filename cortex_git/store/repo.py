@@ -24,7 +24,17 @@ _HEX = frozenset("0123456789abcdef")
 class Repo:
     """One work tree of one repository. All paths are absolute."""
 
-    __slots__ = ("_config", "_faults", "_git_config", "_variables", "common_dir", "git_dir", "home", "work_tree")
+    __slots__ = (
+        "_config",
+        "_faults",
+        "_git_config",
+        "_identity",
+        "_variables",
+        "common_dir",
+        "git_dir",
+        "home",
+        "work_tree",
+    )
 
     def __init__(self, git_dir: str, common_dir: str, work_tree: str | None, variables: Mapping[str, str]) -> None:
         self.git_dir = git_dir
@@ -37,6 +47,7 @@ class Repo:
         """Our folder under the common directory: the spool, live views, the index, the log."""
         self._variables = variables
         self._git_config: dict[str, str] | None = None
+        self._identity = ""
         self._config: Config | None = None
         self._faults: list[str] = []
 
@@ -167,6 +178,10 @@ class Repo:
 
     def identity(self) -> str:
         """The user as `Name <mail>`; a stand-in where git knows no name."""
+        self._identity = self._identity or self._find_identity()
+        return self._identity
+
+    def _find_identity(self) -> str:
         known = self.git_config()
         name = self._variables.get("GIT_COMMITTER_NAME") or known.get("user.name", "")
         mail = self._variables.get("GIT_COMMITTER_EMAIL") or known.get("user.email", "")

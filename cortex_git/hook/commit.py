@@ -1,0 +1,104 @@
+"""Around a commit: items into it, anchors onto it."""
+
+from __future__ import annotations
+
+import os
+
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.hook.entry import log
+from cortex_git.hook.git import store_waiting
+from cortex_git.memory import DELETION
+from cortex_git.store import history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cortex_git.memory import Memory
+
+
+def pre_commit(memory: Memory) -> None:
+    """Write the items that belong to this commit and stage them; say on one line what was added."""
+    store_waiting(memory)
+    root = memory.repo.work_tree
+    if not memory.config.projections_commit or root is None:
+        return
+    if not os.path.isfile(os.path.join(root, ".cortex", "README.md")):
+        return  # a branch that has not adopted the folder gets no files
+    from cortex_git.pending import pending
+    from cortex_git.projections import stage
+
+    index_file = memory.env.variables.get("GIT_INDEX_FILE")
+    faults: list[str] = []
+    added = stage.stage(memory.repo, memory.backend, memory.config, pending(memory), index_file, faults=faults)
+    for fault in faults:
+        log(memory.repo, f"git pre-commit: {fault}", memory.env)
+    if added:
+        memory.env.stderr.write(f"git cortex: adds {', '.join(added)}\n")
+
+
+def post_commit(memory: Memory) -> None:
+    """Tie what was recorded until now to the new commit."""
+    if history.replaying(memory.repo):
+        return  # each replayed commit of a rebase comes by here; post-rewrite settles them all at the end
+    store_waiting(memory)
+    tie(memory)
+    from cortex_git import live
+
+    live.refresh(memory)
+
+
+def tie(memory: Memory) -> None:
+    """Anchor the memory of the branch at the commit that HEAD has just become.
+
+    Where there is nothing to tie and no session that made the commit, nothing is written.
+    """
+    branch, commit = memory.position()
+    if commit is None:
+        return
+    session = memory.env.variables.get("CLAUDE_CODE_SESSION_ID", "")
+    gone = memory.changes(history.came_from_commit(memory.repo), commit).gone
+    events = [retraction(memory, id) for id in deleted(memory, gone, commit)]
+    if session or events or memory.writer().open_refs(branch):
+        subject = memory.repo.git("log", "-1", "--no-show-signature", "--format=%s", commit).decode("utf-8", "replace")
+        events.append(_commit_event(memory, branch, commit, subject.strip(), session))
+        memory.write({branch: events}, anchored=commit)
+
+
+def _commit_event(memory: Memory, branch: str | None, commit: str, subject: str, session: str) -> Event:
+    return Event(
+        model.COMMIT,
+        subject,
+        time=memory.env.now(),
+        session=session,
+        agent="claude-code" if session else "user",
+        author=memory.repo.author(),
+        branch=branch or "",
+        commit=commit,
+        source={"id": commit},
+    )
+
+
+def deleted(memory: Memory, gone: Mapping[str, str], commit: str) -> list[str]:
+    """Ids of the events in item files that are gone from a commit; none where the folder as a whole is gone."""
+    if not gone or not memory.has_folder(commit):
+        return []
+    kept = {event.id for event in memory.item_events(memory.items(commit))}
+    return sorted({event.id for event in memory.item_events(gone)} - kept)
+
+
+def retraction(memory: Memory, id: str) -> Event:
+    """The event that says that an item was deleted, so that no amend or fold of commits brings it back."""
+    branch, commit = memory.position()
+    return Event(
+        model.RETRACTED,
+        "its file was deleted in a commit",
+        time=memory.env.now(),
+        author=memory.repo.author(),
+        branch=branch or "",
+        commit=commit or "",
+        layer="user",
+        source={"by": DELETION},
+        target=id,
+    )
