@@ -205,6 +205,14 @@ def test_the_index_filters_as_the_table_says(
         assert set(texts(notes(*EVENTS).search("alpha", now=NOW, **{name: argument.split(",")}))) == expected
 
 
+def test_conditions_alone_list_what_fulfils_them(notes: Callable[..., Index]) -> None:
+    """Without a word to search for, all that fulfils the conditions is listed, the newest first."""
+    index = notes(*EVENTS, note("make alpha", model.COMMAND, branch="feature/x"))
+    assert texts(index.search("branch:feature/* since:2026-02")) == ["alpha three", "alpha two"]
+    assert texts(index.search("type:command")) == ["make alpha"]
+    assert index.search("branch:none").verdict == MISS
+
+
 def test_each_field_can_leave_out_an_event() -> None:
     """The conditions above try every field that there is, and a query gives only such."""
     assert {name for name, _ in CONDITIONS} == set(FIELDS)

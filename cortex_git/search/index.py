@@ -148,7 +148,8 @@ class Index:
             path = os.path.join(self.folder, name)
             engine.write(path, record.SCOPES, chain([first], records), absorbed)
             kept.append(state.Entry(name, batch.docs, batch.sizes, state.files_of(path)))
-        state.write(self.folder, state.State(kept, [*now.segments, *batch.done]))
+        if batch.done or now is not self._state:
+            state.write(self.folder, state.State(kept, [*now.segments, *batch.done]))
         return batch.added
 
     def _elsewhere(self, work: Callable[[], int], error: Exception) -> int:

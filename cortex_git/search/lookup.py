@@ -48,6 +48,8 @@ def _ranked(parts: Sequence[Part], query: Query, sight: Sight, sizes: tuple[int,
     for text in query.excluded:
         view.without(text)
     ranking = Ranking(parts, view, *sizes)
+    if not query:
+        return _with(ranking, view.everything() if query.filters or query.excluded else [])
     if literals := query.literals:
         return _with(ranking, view.reading(lambda text: all(literal in fold(text) for literal in literals)))
     for phrase in query.phrases:

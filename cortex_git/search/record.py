@@ -23,6 +23,8 @@ _SCOPE_OF = {model.FILE_MODIFIED: FILES, model.FILE_EXPLORED: FILES, model.COMMA
 _SILENT = model.STATE_CHANGES | {model.SESSION_STARTED, model.SESSION_ENDED}
 _WEIGHTS = (("content", 1.0), ("topic", 1.0), ("reason", 0.8), ("alternatives", 0.6), ("files", 0.5))
 _MAX_LENGTH = 0xFFFF
+SCOPE = "scope:"
+"""The facet of documents that can be found, followed by their scope."""
 COPY = "copy:"
 """The facet of documents that only say that an event is in one more segment."""
 
@@ -49,6 +51,7 @@ def document(event: Event, line: str, segment: str) -> engine.Record:
             for term in terms(text):
                 weights[term] = weights.get(term, 0.0) + weight
     facets = [f"{field.name}:{v}" for field in FIELDS.values() if not field.in_key for v in field.values(event) if v]
+    facets += [SCOPE + scope_of(event.type)] if weights else []
     length = min(_MAX_LENGTH, max(1, round(sum(weights.values())))) if weights else 0
     return _record(scope_of(event.type), weights, facets, event, segment, length, line)
 

@@ -121,14 +121,20 @@ class View:
         return found if any(found) else self.reading(lambda text: holds(phrase, text))
 
     def reading(self, wanted: Callable[[str], bool]) -> list[set[int]]:
-        """The admitted documents of the scopes whose text is `wanted`, found by reading each."""
+        """The admitted documents whose text is `wanted`, found by reading each."""
+        return [
+            {document for document in documents if wanted(text_of(record.event_in(part.line(document))))}
+            for part, documents in zip(self.parts, self.everything(), strict=True)
+        ]
+
+    def everything(self) -> list[set[int]]:
+        """The admitted documents, a set for each part."""
         return [
             {
                 document
-                for document in range(part.docs)
-                if record.length_in(key := part.key(document)) and self.admits(number, document, key)
-                if record.scope_of((event := record.event_in(part.line(document))).type) in self.scopes
-                if wanted(text_of(event))
+                for scope in self.scopes
+                for document in part.having(record.SCOPE + scope)
+                if self.admits(number, document, part.key(document))
             }
             for number, part in enumerate(self.parts)
         ]
