@@ -55,24 +55,27 @@ def read(path: str, offset: int = 0) -> Reading:
         if not 0 <= offset <= os.fstat(file.fileno()).st_size:
             end = offset = 0
         file.seek(offset)
-        for start, line in _lines(file, offset):
-            end, fault = _take(records, start, line)
+        for start, line, end in _lines(file, offset):
+            if line is None:
+                fault = "is too long"
+            else:
+                end, fault = _take(records, start, line)
             if fault and len(faults) < _MAX_FAULTS:
                 faults.append(f"{os.path.basename(path)}: the line at byte {start} {fault}")
     return Reading(records.units, records.resume(end), faults)
 
 
-def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Each line with its offset; of one that is too long only as much as shows that."""
+def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, bytes | None, int]]:
+    """Each line with the offsets of its start and its end; None for one that is too long."""
     while line := file.readline(MAX_LINE):
         start, offset = offset, offset + len(line)
         if len(line) < MAX_LINE or line.endswith(b"\n"):
-            yield start, line
+            yield start, line, offset
             continue
         while more := file.readline(MAX_LINE):
             offset += len(more)
             if more.endswith(b"\n"):
-                yield offset - 1, b"\n"
+                yield start, None, offset
                 break
 
 

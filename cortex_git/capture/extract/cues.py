@@ -150,7 +150,7 @@ PERSON_AGAINST: Table = {
 
 VOTES: Mapping[str, Mapping[str, float]] = {
     DECISION: {
-        "design": 2.0, "over": 1.0, "judged": 0.8, "chosen": 1.0, "agreed": 1.0, "intended why": 1.5, "ought": 0.7,
+        "design": 3.0, "over": 1.0, "judged": 0.8, "chosen": 1.0, "agreed": 1.0, "intended why": 1.5, "ought": 0.7,
         "need": 0.5, "applied": 0.3, "let's": 1.5, "use": 1.0, "bound": 0.5, "takes up": 1.5, "wish": 0.7,
         "shown": 0.7, "accepts": 1.0, "corrects": 1.0, "answers": 2.0, "names it": 0.5,
     },

@@ -76,7 +76,7 @@ def keywords(unit: Unit, context: Context) -> Iterator[Event]:
     if context.config.capture_keywords:
         _, text = tags.find(unit.text)
         if unit.kind == PROMPT:
-            yield from _person(unit, context, text, session.get("asked", ""))
+            yield from _person(unit, context, text, str(session.get("asked", "")))
         else:
             yield from _assistant(unit, context, text)
     if unit.kind == ASSISTANT and unit.agent == AGENT:
@@ -132,8 +132,12 @@ def _sayings(text: str) -> list[str]:
 
 def _event(unit: Unit, context: Context, weight: Weight, content: str, asked: str = "", **fields: Any) -> Event:
     source = {"asked": asked, "cues": ", ".join(sorted(weight.cues))}
-    confidence = _confidence(weight)
-    return context.event(unit, weight.type, content, confidence=confidence, layer="keyword", source=source, **fields)
+    type, topic = weight.type, ""
+    if type == model.PLAN:
+        # Work that is put off is no plan, and must not take the place of the branch's plan.
+        type, topic = model.KNOWLEDGE, "later"
+    fields = {"confidence": _confidence(weight), "layer": "keyword", "source": source, "topic": topic, **fields}
+    return context.event(unit, type, content, **fields)
 
 
 def _confidence(weight: Weight) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cortex_git.capture.extract.prose import outside_code
 from cortex_git.capture.patterns import IGNORECASE, lazy
-from cortex_git.capture.units import clean
+from cortex_git.capture.units import AGENT, clean
 from cortex_git.events.model import PLAN, STEP
 
 TYPE_CHECKING = False
@@ -82,12 +82,13 @@ class Tasks:
     def __init__(self, kept: dict[str, Any]) -> None:
         tasks = kept.get("tasks")
         self._kept = kept
-        self._tasks: dict[str, Any] = tasks if isinstance(tasks, dict) else {}
+        entries = tasks.items() if isinstance(tasks, dict) else ()
+        self._tasks = {id: list(task) for id, task in entries if isinstance(task, list) and len(task) == 3}
 
     def settle(self, unit: Unit, context: Context) -> Iterator[Event]:
         """The plan that earlier calls made, unless this unit goes on with it."""
         last = self._kept.get("made")
-        if unit.tool != "TaskCreate" and isinstance(last, dict):
+        if unit.tool != "TaskCreate" and unit.agent == AGENT and isinstance(last, dict):
             del self._kept["made"]
             steps = [(str(text), state == "completed") for text, state, _ in self._tasks.values() if state != "deleted"]
             made = unit.replace(**last)
@@ -110,13 +111,15 @@ class Tasks:
         if known is None or not state:
             return
         known[1] = state
+        self._kept["tasks"] = self._tasks
         if state == "completed":
             yield context.event(unit, STEP, _one_line(known[0]))
 
 
 def todo_events(unit: Unit, context: Context) -> Iterator[Event]:
     """A to-do list: the plan if its steps are new, and each step that was done since the list before."""
-    kept = context.session(unit).setdefault("todos", {})
+    session = context.session(unit)
+    kept = session["todos"] = session["todos"] if isinstance(session.get("todos"), dict) else {}
     new, old = _todos(unit.input.get("todos")), _todos(unit.input.get("oldTodos"))
     if "oldTodos" not in unit.input:
         before = kept.get(unit.agent)

@@ -17,8 +17,9 @@ _REASONS = (
 _CAUSES = ("because", "due to", "as otherwise", "since", "reason", "rationale", "why", "so that")
 _OVER = lazy(r",?\s+\(?(?:instead of|rather than)\s+|,\s+over\s+", IGNORECASE)
 _CHOSEN_OVER = lazy(
-    r"\b(?:chose|chosen|choose|picked|pick|prefer|preferred|prefers|selected|select|favou?r|favou?red|opted for|"
-    r"use|using|go with|went with)\b[^.;]+?(?P<over>\s+over\s+)"
+    r"\b(?:chose|chosen|choose|picked|pick|prefer|preferred|prefers|selected|select|favou?r|favou?red|opted for)\b"
+    r"[^.;]+?(?P<over>\s+over\s+)|"
+    r"\b(?:use|using|go with|went with)\b[^.;]+?(?P<used>\s+over\s+)"
     # What data travels over, or a loop goes over, was not an alternative.
     r"(?!(?:https?|tcp|udp|ssh|tls|ip|stdio|grpc|web ?sockets?|usb|the|an?|time|all|each|every|it|them|its|their)\b)",
     IGNORECASE,
@@ -64,7 +65,7 @@ def _alternatives(text: str) -> tuple[str, list[str]]:
     found = _OVER.search(text)
     begin, start = found.span() if found else (0, 0)
     if found is None and " over " in text and (chosen := _CHOSEN_OVER.search(text)):
-        begin, start = chosen.span("over")
+        begin, start = chosen.span(chosen.lastgroup or 0)
     if begin < 3:
         return text, []
     end = _END.search(text, start)

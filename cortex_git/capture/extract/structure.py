@@ -53,16 +53,16 @@ def _tool(unit: Unit, context: Context) -> Iterable[Event]:
         return _command(unit, context)
     if unit.tool in EDITING or unit.tool in READING or unit.tool in SEARCHING:
         return _file(unit, context) if unit.ok is not False else ()
-    if unit.ok is False:
-        return ()
+    if unit.tool.startswith("mcp__") and _OWN not in unit.tool:
+        return [context.event(unit, model.COMMAND, unit.tool, source=_outcome(unit))]
+    if unit.ok is False or unit.agent != units.AGENT:
+        return ()  # a subagent's list of steps is not the plan of the branch
     if unit.tool == "TodoWrite":
         return plans.todo_events(unit, context)
     if unit.tool == "TaskCreate":
         plans.Tasks(context.session(unit)).create(unit)
     elif unit.tool == "TaskUpdate":
         return plans.Tasks(context.session(unit)).update(unit, context)
-    elif unit.tool.startswith("mcp__") and _OWN not in unit.tool:
-        return [context.event(unit, model.COMMAND, unit.tool)]
     return ()
 
 
@@ -73,10 +73,11 @@ def _command(unit: Unit, context: Context) -> Iterator[Event]:
         content = f"{unit.tool}: {clean(unit.input.get(_NAMED[unit.tool]), _MAX_COMMAND).strip()}"
     if not content or ignored(content, context):
         return
-    facts = dict(unit.facts)
-    if unit.ok is not None:
-        facts["ok"] = "true" if unit.ok else "false"
-    yield context.event(unit, model.COMMAND, content, reason=_tail(unit.answer), source=facts)
+    yield context.event(unit, model.COMMAND, content, reason=_tail(unit.answer), source=_outcome(unit))
+
+
+def _outcome(unit: Unit) -> dict[str, str]:
+    return dict(unit.facts) if unit.ok is None else {**unit.facts, "ok": "true" if unit.ok else "false"}
 
 
 def _file(unit: Unit, context: Context) -> Iterator[Event]:
