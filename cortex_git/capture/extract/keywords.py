@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KEPT = 0.35
 _TOP = 0.95
+_VAGUE = 0.8
 _SCALE = 1.0
 _PASTED = 1200
 _MAX_EVENTS = 8
@@ -96,7 +97,9 @@ def _assistant(unit: Unit, context: Context, text: str) -> Iterator[Event]:
     found.sort(key=lambda entry: -entry[0])
     for _, passage, weight in found[:_MAX_EVENTS]:
         statement = _statement(passage)
-        if len(statement) >= _MIN_CONTENT:
+        if _vague(statement):
+            weight = Weight(weight.value * _VAGUE, weight.type, weight.cues)
+        if len(statement) >= _MIN_CONTENT and _confidence(weight) >= KEPT:
             content, reason, alternatives = split(statement, weight.type)
             yield _event(unit, context, weight, content, reason=reason, alternatives=alternatives)
 
@@ -168,12 +171,21 @@ def _statement(passage: Passage) -> str:
     first = last = best
     if first > 0 and _LEANS.match(told[first].lstrip("*_ ")):
         first -= 1
-    if last + 1 < len(told) and (_LEANS.match(told[last + 1]) or weights[last + 1] >= 0.8 * weights[best]):
+    if (
+        last + 1 < len(told)
+        and len(told[last + 1].split()) > 2
+        and (_LEANS.match(told[last + 1]) or weights[last + 1] >= 0.8 * weights[best])
+    ):
         last += 1
     text = " ".join(told[first : last + 1])
     if len(text) > _MAX_CONTENT:
         text = told[best]
     return _tidy(text)
+
+
+def _vague(statement: str) -> bool:
+    """Whether a statement is short and names nothing that it could be about."""
+    return len(statement.split()) < 10 and not any(char.isdigit() or char in "`/_" for char in statement)
 
 
 def _tidy(text: str) -> str:
