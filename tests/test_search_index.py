@@ -20,6 +20,7 @@ from cortex_git.search import index as index_module
 from cortex_git.search.answer import MISS, WEAK
 from cortex_git.search.engine import Part
 from cortex_git.search.index import Index
+from cortex_git.search.view import AllBut
 from cortex_git.store.locking import Lock
 
 
@@ -139,8 +140,9 @@ def test_only_visible_events_are_found(folder: str) -> None:
     everything = {"gizmo here", "gizmo there", "gizmo plan"}
     assert found(index, "gizmo") == everything
     assert found(index, "gizmo", segments={here: None}) == {"gizmo here"}
-    crosses: Callable[[Event], bool] = lambda event: event.type != model.PLAN  # noqa: E731
-    assert found(index, "gizmo", segments={here: None, there: crosses}) == {"gizmo here", "gizmo there"}
+    crosses = AllBut(model.PLAN, model.STEP)
+    for test in (crosses, lambda event: crosses(event)):
+        assert found(index, "gizmo", segments={here: None, there: test}) == {"gizmo here", "gizmo there"}
     id = note("gizmo there").id
     assert found(index, "gizmo", hidden={id}) == everything - {"gizmo there"}
     assert found(index, "gizmo", allowed={id}) == found(index, "gizmo", allowed=id.__eq__) == {"gizmo there"}

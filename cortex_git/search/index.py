@@ -211,11 +211,9 @@ class Index:
             for number, documents in enumerate(view.required()):
                 for document in documents:
                     key = parts[number].key(document)
-                    if view.admits(number, document, key):
+                    if view.admits(number, document, key) and view.agrees(number, document, key):
                         event = record.event_in(parts[number].line(document))
-                        if view.agrees(key, event):
-                            known_event = found.setdefault(event.id, event)
-                            found[event.id] = codec.better(known_event, event)
+                        found[event.id] = codec.better(found.setdefault(event.id, event), event)
             return list(found.values())
 
         return self._tried(collect) or []

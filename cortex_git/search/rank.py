@@ -86,7 +86,7 @@ class Ranking:
         kept = [one for one in found if one.reason or one.score >= TAIL * best]
         kept += self._by_id(query, {(one.number, one.document): one for one in kept})
         if self.view.asks:
-            kept = [one for one in kept if self.view.agrees(one.key, self.event(one))]
+            kept = [one for one in kept if self.view.agrees(one.number, one.document, one.key)]
         self.found = sorted(kept, key=lambda one: one.order, reverse=True)
         self._judge(query)
         return self

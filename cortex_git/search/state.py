@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# To be raised whenever terms, keys or facets change: an index of another format is made anew.
 FORMAT = f"cortex-index 1, {engine.VERSION}"
 _PART = re.compile(r"part-[0-9a-f]{8}")
 

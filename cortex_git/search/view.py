@@ -17,12 +17,24 @@ if TYPE_CHECKING:
     Admission = Callable[[Event], bool]
 
 
+class AllBut:
+    """An admission by type: all events of a segment but those of some types. The index can tell without reading."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, *types: str) -> None:
+        self.types = frozenset(types)
+
+    def __call__(self, event: Event) -> bool:
+        return event.type not in self.types
+
+
 class Sight:
     """What the caller lets a search see.
 
     `segments` are the ids of the visible segments, each with a function that says which of its events are
-    visible, or None for all of them; None instead of the mapping: every segment. `allowed` (a set of ids or a
-    function) and `hidden` are about single events. Only events of the `scopes` are found.
+    visible (best an `AllBut`), or None for all of them; None instead of the mapping: every segment. `allowed`
+    (a set of ids or a function) and `hidden` are about single events. Only events of the `scopes` are found.
     """
 
     __slots__ = ("allowed", "hidden", "scopes", "segments")
@@ -56,6 +68,7 @@ class View:
         self._must: list[list[set[int]]] = [[] for _ in parts]
         self._must_not: list[set[int]] = [set() for _ in parts]
         self._copies: dict[bytes, list[bytes]] | None = None
+        self._typed: dict[tuple[int, frozenset[str]], set[int]] = {}
         narrowed = False
         for condition in filters:
             self._narrow(condition)
@@ -79,16 +92,31 @@ class View:
                 return False
         return not self._times or all(time.matches(record.time_in(key)) != time.negated for time in self._times)
 
-    def agrees(self, key: bytes, event: Event) -> bool:
+    def agrees(self, number: int, document: int, key: bytes) -> bool:
         """Whether the event of an admitted document is visible in one of the segments that hold it."""
         if not self.asks or self._admissions is None:
             return True
+        event: Event | None = None
         for segment in self._segments_of(key):
-            if segment in self._admissions:
-                test = self._admissions[segment]
-                if test is None or test(event):
+            if segment not in self._admissions:
+                continue
+            test = self._admissions[segment]
+            if test is None:
+                return True
+            if isinstance(test, AllBut):
+                if document not in self._of_types(number, test.types):
                     return True
+                continue
+            event = event or record.event_in(self.parts[number].line(document))
+            if test(event):
+                return True
         return False
+
+    def _of_types(self, number: int, types: frozenset[str]) -> set[int]:
+        if (number, types) not in self._typed:
+            part = self.parts[number]
+            self._typed[number, types] = {document for type in types for document in part.having(f"type:{type}")}
+        return self._typed[number, types]
 
     def only(self, chosen: Sequence[set[int]]) -> None:
         """Narrow to these documents, a set for each part."""
