@@ -87,14 +87,19 @@ def _lines(
 
 
 def _decision(standing: Standing, event: Event) -> str:
-    because = f" — because {_one_line(event.reason)}" if event.reason else ""
-    over = f" (over {_one_line(', '.join(event.alternatives))})" if event.alternatives else ""
-    return _clipped(f"- {_one_line(event.content)}{over}{because}", _provenance(standing, event))
+    missing = [choice for choice in event.alternatives if choice not in event.content]
+    over = f" (over {_one_line(', '.join(missing))})" if missing else ""
+    return _clipped(f"- {_one_line(event.content)}{over}{_because(event)}", _provenance(standing, event))
 
 
 def _rejected(standing: Standing, event: Event) -> str:
-    because = f" — because {_one_line(event.reason)}" if event.reason else ""
-    return _clipped(f"- {_one_line(event.content)}{because}", _provenance(standing, event))
+    return _clipped(f"- {_one_line(event.content)}{_because(event)}", _provenance(standing, event))
+
+
+def _because(event: Event) -> str:
+    """The reason, unless the content says it already: a person's sentence is kept whole."""
+    says_it = not event.reason or event.reason in event.content
+    return "" if says_it else f" — because {_one_line(event.reason)}"
 
 
 def _fact(standing: Standing, event: Event) -> str:

@@ -167,12 +167,22 @@ class Memory:
                 self._blobs[id] = data
             yield id, data
 
+    def is_forward(self, old: str | None, new: str | None) -> bool:
+        """Whether the history of `new` holds that of `old`; None is the time before any commit."""
+        if old == new or old is None or new is None:
+            return old == new or old is None
+        return self._is_step(old, new) or old in self.backend.reachable(new, [old])
+
+    def _is_step(self, old: str | None, new: str | None) -> bool:
+        """Whether HEAD has just gone from one commit to its child: what a plain commit does, at no cost."""
+        if new != self.repo.head() or not history.last_move(self.repo).startswith("commit:"):
+            return False
+        return old == history.came_from_commit(self.repo)
+
     def changes(self, old: str | None, new: str | None) -> Change:
         """How item files differ between two commits; see `held.changes`."""
         if (old, new) not in self._changes:
-            is_parent = history.last_move(self.repo).startswith("commit:") and new == self.repo.head()
-            is_parent = is_parent and old == history.came_from_commit(self.repo)
-            self._changes[old, new] = changes(self.repo, old, new, is_parent=is_parent)
+            self._changes[old, new] = changes(self.repo, old, new, is_parent=self._is_step(old, new))
         return self._changes[old, new]
 
     def segments_between(self, moved: Mapping[str, tuple[str, str]]) -> dict[str, tuple[list[str], list[str]]]:

@@ -77,12 +77,14 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
     stamp = f"{_VERSION} {ref} {memory.config.projections_min_confidence}"
     if (kept.get("stamp"), kept.get("tip"), kept.get("head")) == (stamp, tip, head):
         return kept
-    past = kept if kept.get("stamp") == stamp else {}
-    if past and past["head"] == head:
-        segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0]
-        kept = {"open": past["open"], "plans": past["plans"]}
+    past = kept if kept.get("stamp") == stamp and memory.is_forward(kept["head"], head) else None
+    change = memory.changes(past["head"], head) if past else None
+    if past and change and not change.passing:
+        segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0] if past["tip"] != tip else []
+        landed = {event.id for event in memory.item_events(change.present)} if past["open"] else set()
+        kept = {"open": {id: at for id, at in past["open"].items() if id not in landed}, "plans": past["plans"]}
     else:
-        # HEAD moved: what was held before may not be now, so that all of our events are looked at.
+        # HEAD went elsewhere: what was held before may not be now, so that all of our events are looked at.
         segments = list(memory.backend.tree(tip).values())
         kept = {"open": {}, "plans": False}
     found = _items_in(memory, segments, kept)

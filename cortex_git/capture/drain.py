@@ -101,11 +101,8 @@ def _units(repo: Repo, record: spool.Record, transcripts: dict[str, str]) -> Seq
         raise spool.BadRecord("the payload is no JSON object")
     branch = repo.branch_of(record.head_line) or ""
     payload.setdefault("hook_event_name", record.event)
-    if record.event != "SessionStart" or payload.get("source") == "resume":
-        for name in ("transcript_path", "agent_transcript_path"):
-            path = payload.get(name)
-            if isinstance(path, str) and path.endswith(".jsonl"):
-                transcripts.setdefault(path, branch)
+    for path in claude.transcripts(payload):
+        transcripts.setdefault(path, branch)
     return claude.units(payload, rfc3339(record.time), branch)
 
 
@@ -127,7 +124,7 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
     here, head = repo.branch(), repo.head() or ""
     grouped: dict[str | None, list[Event]] = {}
     seen = set(state.recent)
-    for event in extract(units, config, author=repo.author(), root=repo.work_tree or ""):
+    for event in extract(units, config, author=repo.author(), root=repo.work_tree or "", memo=state.memo):
         clean = redact_event(event)
         if clean.id in seen:
             continue
@@ -140,7 +137,10 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
 
 
 class _State:
-    """How far each transcript was read, and the ids stored last, so that a second look stores nothing twice."""
+    """How far each transcript was read, and the ids stored last, so that a second look stores nothing twice.
+
+    `memo` is what extraction has to know of earlier units: names of tasks, the last question.
+    """
 
     def __init__(self, repo: Repo) -> None:
         self._path = os.path.join(repo.home, "state.json")
@@ -148,6 +148,8 @@ class _State:
         transcripts, recent = kept.get("transcripts"), kept.get("recent")
         self._transcripts: dict[str, Any] = transcripts if isinstance(transcripts, dict) else {}
         self.recent: list[str] = recent if isinstance(recent, list) else []
+        memo = kept.get("memo")
+        self.memo: dict[str, Any] = memo if isinstance(memo, dict) else {}
 
     def offset(self, path: str) -> int:
         """Where to go on reading: the start again if the file is not the one that was read before."""
@@ -170,7 +172,7 @@ class _State:
 
     def save(self) -> None:
         """Write it down, after the refs were moved."""
-        write_json(self._path, {"transcripts": self._transcripts, "recent": self.recent})
+        write_json(self._path, {"transcripts": self._transcripts, "recent": self.recent, "memo": self.memo})
 
 
 def _fingerprint(path: str, offset: int) -> int:
