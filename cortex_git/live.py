@@ -30,15 +30,22 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
     key = keys.lookup(memory.repo, branch, memory.refs()).value
     stamp = _stamp(memory, key, head)
     base = memory.path("view", key)
-    text = _read(base + ".md") if _read(base + ".stamp") == stamp else None
+    kept_stamp, _, kept_source = (_read(base + ".stamp") or "").partition("\n")
+    text = _read(base + ".md") if kept_stamp == stamp else None
     if text is None:
         # Most of the time what is there is right: then nothing of this is loaded.
-        from cortex_git import briefing, snapshot
+        from cortex_git.snapshot import View
 
-        text = briefing.render(snapshot.standing(memory), memory.config, branch)
-        os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
-        write_text(base + ".md", text)
-        write_text(base + ".stamp", stamp)
+        view = View(memory)
+        source = f"{VERSION} {branch} {view.serial} {_settings(memory)}"
+        text = _read(base + ".md") if kept_source == source else None
+        if text is None:
+            from cortex_git import briefing
+
+            text = briefing.render(view.standing(), memory.config, branch)
+            os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
+            write_text(base + ".md", text)
+        write_text(base + ".stamp", f"{stamp}\n{source}")
     if rules:
         write_rules(memory.repo, text)
     return text
@@ -46,10 +53,17 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
 
 def _stamp(memory: Memory, key: str, head: str | None) -> str:
     """What the view depends on, in short: the code's commit, every notes ref, the branches' keys, the settings."""
-    refs = [f"{name} {tip}" for name, tip in sorted(memory.refs().items())]
-    settings = [f"{name} {value!r}" for name, value in sorted(vars(memory.config).items())]
-    digest = sha256_hex("\n".join([*refs, *settings, *sorted(keys.living(memory.repo))]).encode("utf-8", "replace"))
-    return f"{VERSION} {key} {head} {digest[:32]}\n"
+    refs = (f"{name} {tip}" for name, tip in sorted(memory.refs().items()))
+    living = sorted(keys.living(memory.repo))
+    return f"{VERSION} {key} {head} {_short(*refs, *living)} {_settings(memory)}"
+
+
+def _settings(memory: Memory) -> str:
+    return _short(*(f"{name} {value!r}" for name, value in sorted(vars(memory.config).items())))
+
+
+def _short(*texts: str) -> str:
+    return sha256_hex("\n".join(texts).encode("utf-8", "replace"))[:32]
 
 
 def _read(path: str) -> str | None:

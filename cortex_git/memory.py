@@ -174,10 +174,8 @@ class Memory:
         return self._is_step(old, new) or old in self.backend.reachable(new, [old])
 
     def _is_step(self, old: str | None, new: str | None) -> bool:
-        """Whether HEAD has just gone from one commit to its child: what a plain commit does, at no cost."""
-        if new != self.repo.head() or not history.last_move(self.repo).startswith("commit:"):
-            return False
-        return old == history.came_from_commit(self.repo)
+        """Whether HEAD has just gone from one commit to its only child."""
+        return bool(old and new) and old == history.parent_of_step(self.repo, new or "")
 
     def changes(self, old: str | None, new: str | None) -> Change:
         """How item files differ between two commits; see `held.changes`."""

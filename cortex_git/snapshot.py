@@ -7,6 +7,8 @@ the repository; if it is missing or cannot be carried on, it is made anew from t
 
 from __future__ import annotations
 
+import os
+
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
 from cortex_git.projections.items import PLANS, events_of
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from cortex_git.events.model import Event
     from cortex_git.memory import Memory
-    from cortex_git.store import align
+    from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
 VERSION = 1
@@ -32,116 +34,169 @@ _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
 def standing(memory: Memory) -> Standing:
     """Where things stand on the branch that is checked out, at a cost that does not grow with the store."""
-    branch, head = memory.position()
-    seen = memory.alignment(branch, head)
-    common = _Snapshot(memory, "common", _COMMON_TYPES)
-    common.carry(head, seen.tips)
-    own = {ref: tip for ref, tip in seen.tips.items() if ref in seen.own}
-    key = keys.lookup(memory.repo, branch, memory.refs()).value
-    plan = _Snapshot(memory, f"plan-{key}", _PLAN_TYPES)
-    plan.carry(None, own)
-    events = [*common.visible(), *plan.visible(), *_loose(memory, seen, head)]
-    if head and not plan.essence.events:
-        events += _plan_items(memory, head, branch)
-    return fold(events)
+    return View(memory).standing()
 
 
-def _loose(memory: Memory, seen: align.Visible, head: str | None) -> Iterable[Event]:
-    for tip in seen.loose.values():
-        for event in memory.read(memory.backend.tree(tip).values()):
-            if event.commit == head:
-                yield event
+class View:
+    """What the branch that is checked out sees. Standing still, or following a plain commit, reads next to nothing.
 
+    `serial` tells two views apart that differ in what is seen.
+    """
 
-def _plan_items(memory: Memory, head: str, branch: str | None) -> list[Event]:
-    """The plan that somebody else's commits brought for this branch."""
-    files = memory.backend.tree(head, PLANS)
-    return [event for event in memory.item_events(files) if event.branch == branch]
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._branch, self._head = memory.position()
+        self._seen = memory.alignment(self._branch, self._head)
+        self._common = _Snapshot(memory, "common", _COMMON_TYPES)
+        self._common.carry(self._head, self._seen.tips)
+        key = keys.lookup(memory.repo, self._branch, memory.refs()).value
+        self._plan = _Snapshot(memory, f"plan-{key}", _PLAN_TYPES)
+        self._plan.carry(None, {ref: tip for ref, tip in self._seen.tips.items() if ref in self._seen.own})
+        self._plan_files = self._find_plan_files()
+        loose = self._head if self._seen.loose else ""
+        self.serial = " ".join(
+            [self._common.serial, self._plan.serial, *sorted(self._plan_files.values()), loose or ""]
+        )
+
+    def standing(self) -> Standing:
+        """Where things stand."""
+        events = [*self._common.visible(), *self._plan.visible(), *self._loose()]
+        if not any(event.type == model.PLAN for event in events):
+            plans = self._memory.item_events(self._plan_files)
+            events += (event for event in plans if event.branch == self._branch)
+        return fold(events)
+
+    def _loose(self) -> Iterable[Event]:
+        for tip in self._seen.loose.values():
+            for event in self._memory.read(self._memory.backend.tree(tip).values()):
+                if event.commit == self._head:
+                    yield event
+
+    def _find_plan_files(self) -> dict[str, str]:
+        """Plans that commits have brought: somebody else's, for this branch, may be among them."""
+        root = self._memory.repo.work_tree
+        if self._head is None or root is None or not os.path.isdir(os.path.join(root, PLANS)):
+            return {}
+        return self._memory.backend.tree(self._head, PLANS)
 
 
 class _Snapshot:
-    """The essence of some types of events at one position, in a file of its own under our folder."""
+    """The essence of some types of events at one position.
+
+    In two files under our folder: a small one for the position, and one for the essence, which
+    is read only when it changes or is asked for. `serial` names the state of both.
+    """
 
     def __init__(self, memory: Memory, name: str, types: frozenset[str]) -> None:
         self._memory = memory
-        self._path = memory.path("view", name + ".json")
+        self._position_path = memory.path("view", name + ".position.json")
+        self._essence_path = memory.path("view", name + ".json")
         self._types = types
-        self.essence = Essence()
+        self._essence: Essence | None = None
         self._head: str | None = None
         self._tips: dict[str, str] = {}
         self._hidden: set[str] = set()
+        self._has_deletions = False
+        self.serial = ""
 
     def visible(self) -> list[Event]:
         """The events that count: without those whose file was deleted, and without deletions that were undone."""
-        return [event for id, event in self.essence.events.items() if id not in self._hidden]
+        return [event for id, event in self._loaded().events.items() if id not in self._hidden]
 
     def carry(self, head: str | None, tips: Mapping[str, str]) -> None:
         """Bring what is kept to a position: items of the commit `head`, if any, and refs up to `tips`."""
-        if self._load() and (self._head, self._tips) == (head, tips):
+        if self._load_position() and (self._head, self._tips) == (head, tips):
             return
         try:
-            self._step(head, tips)
+            if not self.serial:
+                raise Incomplete("nothing is kept")
+            changed = self._step(head, tips)
         except (Incomplete, KeyError, TypeError, ValueError):
-            self._start(head, tips)
+            self._essence, self._head, self._tips = Essence(), None, {}
+            self._hidden, self._has_deletions = set(), False
+            changed = self._step(head, tips) or True
         self._head, self._tips = head, dict(tips)
-        keep_json(self._path, self._to_json())
+        if changed:
+            self._save_essence()
+        keep_json(self._position_path, self._position())
 
-    def _start(self, head: str | None, tips: Mapping[str, str]) -> None:
-        self.essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
-        self._step(head, tips)
-
-    def _step(self, head: str | None, tips: Mapping[str, str]) -> None:
-        for ref in set(self._tips) - set(tips):
-            self.essence.drop(ref)
+    def _step(self, head: str | None, tips: Mapping[str, str]) -> bool:
+        """Go to a position; returns whether what is seen changed on the way."""
+        lost = set(self._tips) - set(tips)
+        came = {ref: tip for ref, tip in tips.items() if ref not in self._tips}
         moved = {ref: (self._tips[ref], tip) for ref, tip in tips.items() if self._tips.get(ref, tip) != tip}
-        for ref, (added, removed) in self._memory.segments_between(moved).items():
-            self.essence.drop(ref, removed)
+        between = {ref: pair for ref, pair in self._memory.segments_between(moved).items() if any(pair)}
+        change = self._memory.changes(self._head, head)
+        still = not (change.gone or change.present or change.passing) or head == self._head
+        if still and not (lost or came or between):
+            return False
+        essence = self._loaded()
+        for ref in lost:
+            essence.drop(ref)
+        for ref, (added, removed) in between.items():
+            if removed:
+                essence.drop(ref, removed)
             self._read(ref, added)
-        for ref in set(tips) - set(self._tips):
-            self._read(ref, self._memory.backend.tree(tips[ref]).values())
-        if head != self._head:
-            self._step_items(head)
-        self.essence.settle()
+        for ref, tip in came.items():
+            self._read(ref, self._memory.backend.tree(tip).values())
+        self._step_items(change)
+        essence.settle()
+        self._has_deletions = any(map(is_deletion, essence.events.values()))
+        if change.gone or change.passing or self._hidden or self._has_deletions:
+            self._hidden = self._overruled(head)
+        return True
 
     def _read(self, ref: str, blobs: Iterable[str]) -> None:
         for blob, data in self._memory.blobs(blobs):
             events, _ = codec.decode_segment(data, self._types)
-            self.essence.add(events, (ref, blob))
+            self._loaded().add(events, (ref, blob))
 
-    def _step_items(self, head: str | None) -> None:
-        """Follow the item files from one commit to another; both may be none."""
-        change = self._memory.changes(self._head, head)
+    def _step_items(self, change: Change) -> None:
+        """Follow the item files from one commit to another."""
+        essence = self._loaded()
         for path in [*change.gone, *change.present]:
-            self.essence.drop(path)
-        contents = self._memory.contents(change.present)
-        for path, data in contents.items():
+            essence.drop(path)
+        for path, data in self._memory.contents(change.present).items():
             events = [event for event in events_of({path: data}) if crosses(event)]
-            self.essence.add(events, (path, change.present[path]))
-        deletions = any(map(is_deletion, self.essence.events.values()))
-        if change.gone or change.passing or self._hidden or deletions:
-            self._hidden = self._overruled(head)
+            essence.add(events, (path, change.present[path]))
 
     def _overruled(self, head: str | None) -> set[str]:
         """Ids that do not count at this commit: of deleted items, and of deletions whose file is there again."""
         files = self._memory.items(head)
         there = {id for path, ids in self._memory.held(head).items() if path in files for id in ids}
-        undone = {e.id for e in self.essence.events.values() if is_deletion(e) and e.target in there}
+        undone = {e.id for e in self._loaded().events.values() if is_deletion(e) and e.target in there}
         return self._memory.gone(head, files) | undone
 
-    def _load(self) -> bool:
-        kept = read_json(self._path)
+    def _loaded(self) -> Essence:
+        """The essence that is kept. Raises Incomplete if it is not the one that the position was written for."""
+        if self._essence is None:
+            kept = read_json(self._essence_path)
+            try:
+                if kept["serial"] != self.serial:
+                    raise Incomplete("the two files do not belong together")
+                self._essence = Essence.from_json(kept)
+            except (KeyError, TypeError, ValueError) as error:
+                raise Incomplete("what is kept is damaged") from error
+        return self._essence
+
+    def _save_essence(self) -> None:
+        self.serial = os.urandom(8).hex()
+        keep_json(self._essence_path, {"serial": self.serial} | self._loaded().to_json())
+
+    def _load_position(self) -> bool:
+        kept: dict[str, Any] = read_json(self._position_path)
         if kept.get("version") != VERSION:
             return False
-        try:
-            self.essence = Essence.from_json(kept)
-            head, tips, hidden = kept["head"], kept["tips"], kept["hidden"]
-        except (KeyError, TypeError, ValueError):
-            return False
-        if not (isinstance(tips, dict) and isinstance(hidden, list)):
-            return False
-        self._head, self._tips, self._hidden = str(head) if head else None, tips, set(hidden)
+        self._head, self._tips, self._hidden = kept["head"], kept["tips"], set(kept["hidden"])
+        self._has_deletions, self.serial = kept["deletions"], kept["serial"]
         return True
 
-    def _to_json(self) -> dict[str, Any]:
-        position = {"version": VERSION, "head": self._head, "tips": self._tips, "hidden": sorted(self._hidden)}
-        return position | self.essence.to_json()
+    def _position(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "head": self._head,
+            "tips": self._tips,
+            "hidden": sorted(self._hidden),
+            "deletions": self._has_deletions,
+            "serial": self.serial,
+        }

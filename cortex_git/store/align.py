@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.digest import sha256_hex
-from cortex_git.store import keys
+from cortex_git.store import history, keys
 from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
@@ -74,11 +74,23 @@ def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, hea
 def _reached(repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str) -> dict[str, str]:
     """How far refs of other branches are seen from a commit. Kept for the last few positions that were asked for."""
     living = keys.living(repo)
-    stamp = sha256_hex("\n".join([head, *sorted(living), *(f"{n} {t}" for n, t in sorted(foreign.items()))]).encode())
+    stamp = sha256_hex("\n".join([*sorted(living), *(f"{n} {t}" for n, t in sorted(foreign.items()))]).encode())
     path = os.path.join(repo.home, "cache", "reached.json")
     kept: dict[str, Any] = read_json(path)
-    if isinstance(kept.get(stamp), dict):
-        return dict(kept[stamp])
+    # A commit has what its only parent has, and no anchor of another branch can name one that has just been made.
+    parent = history.parent_of_step(repo, head)
+    tips = kept.get(f"{head} {stamp}") or kept.get(f"{parent} {stamp}")
+    if not isinstance(tips, dict):
+        tips = _look_up_reached(repo, backend, foreign, head, living)
+    if f"{head} {stamp}" not in kept:
+        kept[f"{head} {stamp}"] = tips
+        keep_json(path, {name: kept[name] for name in list(kept)[-_POSITIONS:]})
+    return dict(tips)
+
+
+def _look_up_reached(
+    repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str, living: set[str]
+) -> dict[str, str]:
     found = anchors(repo, foreign)
     reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
     tips: dict[str, str] = {}
@@ -88,8 +100,6 @@ def _reached(repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str
             tips[name] = tip
         elif within:
             tips[name] = max(within, key=lambda a: a.depth).upto
-    kept[stamp] = tips
-    keep_json(path, {name: kept[name] for name in list(kept)[-_POSITIONS:]})
     return tips
 
 

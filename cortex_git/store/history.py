@@ -28,6 +28,12 @@ def came_from_commit(repo: Repo) -> str | None:
     return old if old.strip("0") else None
 
 
+def parent_of_step(repo: Repo, commit: str) -> str | None:
+    """The parent of HEAD's commit if a plain commit has just brought HEAD there, which the reflog tells at no cost."""
+    is_step = last_move(repo).startswith("commit: ") and commit == repo.head()
+    return came_from_commit(repo) if is_step else None
+
+
 def made_here(repo: Repo) -> bool:
     """Whether HEAD's newest move made a commit, rather than went to one that existed: only then may it be an anchor."""
     action, _, rest = last_move(repo).partition(": ")
