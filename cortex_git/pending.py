@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.events import codec, model
+from cortex_git.projections.document import LEARNED, ids_of
 from cortex_git.store import align, keys
 from cortex_git.store.locking import keep_json, read_json
 
@@ -50,13 +51,12 @@ def pending(memory: Memory) -> Pending:
     key = keys.lookup(memory.repo, branch, memory.refs()).value
     found = Pending(key)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
-    tip = memory.refs().get(ref)
-    if branch is None or tip is None:
+    if branch is None or ref not in memory.refs():
         return found
-    kept = _kept(memory, key, ref, tip, head)
+    kept = _kept(memory, key, ref, head)
     missing: dict[str, str] = kept["open"]
     if missing and _is_shallow(memory):
-        missing = _without_anchor(memory, ref, tip, missing)
+        missing = _without_anchor(memory, ref, memory.refs()[ref], missing)
     if missing or kept["plans"]:
         from cortex_git.snapshot import standing as standing_of
 
@@ -67,11 +67,21 @@ def pending(memory: Memory) -> Pending:
     return found
 
 
-def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dict[str, Any]:
+def settle(memory: Memory) -> None:
+    """Note what the commit that was just made has brought, while that is at hand, so that the next finds it done."""
+    branch, head = memory.position()
+    key = keys.lookup(memory.repo, branch, memory.refs()).value
+    ref = keys.ref(keys.SHARED, key, memory.repo.clone)
+    if branch is not None and ref in memory.refs():
+        _kept(memory, key, ref, head)
+
+
+def _kept(memory: Memory, key: str, ref: str, head: str | None) -> dict[str, Any]:
     """Ids of our own events that no commit has held yet, each with its segment; kept, and brought forward.
 
     `plans` says whether the branch has a plan.
     """
+    tip = memory.refs()[ref]
     path = memory.path("cache", f"own-{key}.json")
     kept: dict[str, Any] = read_json(path)
     stamp = f"{_VERSION} {ref} {memory.config.projections_min_confidence}"
@@ -81,8 +91,9 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
     change = memory.changes(past["head"], head) if past else None
     if past and change and not change.passing:
         segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0] if past["tip"] != tip else []
-        landed = {event.id for event in memory.item_events(change.present)} if past["open"] else set()
-        kept = {"open": {id: at for id, at in past["open"].items() if id not in landed}, "plans": past["plans"]}
+        landed = _ids_in(memory, change.present) if past["open"] else set()
+        still = {id: blob for id, blob in past["open"].items() if not {id, id[:7]} & landed}
+        kept = {"open": still, "plans": past["plans"]}
     else:
         # HEAD went elsewhere: what was held before may not be now, so that all of our events are looked at.
         segments = list(memory.backend.tree(tip).values())
@@ -93,6 +104,12 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
     kept |= {"stamp": stamp, "tip": tip, "head": head}
     keep_json(path, kept)
     return kept
+
+
+def _ids_in(memory: Memory, files: dict[str, str]) -> set[str]:
+    """The ids in item files, in short where the name tells: only files of facts have to be opened."""
+    facts = {path: blob for path, blob in files.items() if path.startswith(LEARNED)}
+    return ids_of(files) | {event.id for event in memory.item_events(facts)}
 
 
 def _items_in(memory: Memory, blobs: list[str], kept: dict[str, Any]) -> dict[str, str]:

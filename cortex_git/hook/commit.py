@@ -45,8 +45,10 @@ def post_commit(memory: Memory) -> None:
     store_waiting(memory)
     tie(memory)
     from cortex_git import live
+    from cortex_git.pending import settle
 
     live.refresh(memory)
+    settle(memory)
 
 
 def tie(memory: Memory) -> None:
