@@ -167,6 +167,11 @@ class Memory:
                 self._blobs[id] = data
             yield id, data
 
+    def fetch(self, ids: Iterable[str]) -> None:
+        """Have blobs at hand that will be asked for in several places."""
+        for _ in self.blobs(ids):
+            pass
+
     def is_forward(self, old: str | None, new: str | None) -> bool:
         """Whether the history of `new` holds that of `old`; None is the time before any commit."""
         if old == new or old is None or new is None:

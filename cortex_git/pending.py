@@ -89,7 +89,7 @@ def _kept(memory: Memory, key: str, ref: str, head: str | None) -> dict[str, Any
         return kept
     past = kept if kept.get("stamp") == stamp and memory.is_forward(kept["head"], head) else None
     change = memory.changes(past["head"], head) if past else None
-    if past and change and not change.passing:
+    if past and change and not change.unsettled:
         segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0] if past["tip"] != tip else []
         landed = _ids_in(memory, change.present) if past["open"] else set()
         still = {id: blob for id, blob in past["open"].items() if not {id, id[:7]} & landed}

@@ -127,29 +127,35 @@ class _Snapshot:
         moved = {ref: (self._tips[ref], tip) for ref, tip in tips.items() if self._tips.get(ref, tip) != tip}
         between = {ref: pair for ref, pair in self._memory.segments_between(moved).items() if any(pair)}
         change = self._memory.changes(self._head, head)
-        still = not (change.gone or change.present or change.passing) or head == self._head
+        still = not (change.gone or change.present or change.unsettled)
         if still and not (lost or came or between):
             return False
         essence = self._loaded()
         for ref in lost:
             essence.drop(ref)
-        for ref, (added, removed) in between.items():
+        for ref, (_, removed) in between.items():
             if removed:
                 essence.drop(ref, removed)
-            self._read(ref, added)
-        for ref, tip in came.items():
-            self._read(ref, self._memory.backend.tree(tip).values())
+        new = [(ref, blob) for ref, (added, _) in between.items() for blob in added]
+        new += ((ref, blob) for ref, tip in came.items() for blob in self._memory.backend.tree(tip).values())
+        self._memory.fetch([*(blob for _, blob in new), *change.present.values()])
+        self._read(new)
         self._step_items(change)
         essence.settle()
         self._has_deletions = any(map(is_deletion, essence.events.values()))
-        if change.gone or change.passing or self._hidden or self._has_deletions:
+        if change.unsettled or self._hidden or self._has_deletions:
             self._hidden = self._overruled(head)
         return True
 
-    def _read(self, ref: str, blobs: Iterable[str]) -> None:
-        for blob, data in self._memory.blobs(blobs):
+    def _read(self, places: list[tuple[str, str]]) -> None:
+        """Take in the events of segments, given where each was found: ref and blob."""
+        refs: dict[str, list[str]] = {}
+        for ref, blob in places:
+            refs.setdefault(blob, []).append(ref)
+        for blob, data in self._memory.blobs(refs):
             events, _ = codec.decode_segment(data, self._types)
-            self._loaded().add(events, (ref, blob))
+            for ref in refs[blob]:
+                self._loaded().add(events, (ref, blob))
 
     def _step_items(self, change: Change) -> None:
         """Follow the item files from one commit to another."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 FOLDERS = (".cortex/decisions", ".cortex/learned")
 """Where items lie. Plans are left out: a plan's file belongs to its branch and comes and goes with it."""
+_LOG = (
+    "-c", "log.showSignature=false", "log", "--full-history", "-m", "--no-renames", "--diff-filter=A", "--raw",
+    "--no-abbrev", "-z",
+)  # fmt: skip
 _VERSION = 1
 _ENTRIES = 4
 
@@ -24,15 +28,15 @@ _ENTRIES = 4
 class Change:
     """How item files differ between two commits: path to blob id of those that are new or changed, and of those gone.
 
-    `passing` says whether a commit on the way, in either direction, added yet another one.
+    `unsettled` says whether history may hold a file that the new commit has not: then it was taken out on purpose.
     """
 
-    __slots__ = ("gone", "passing", "present")
+    __slots__ = ("gone", "present", "unsettled")
 
-    def __init__(self, present: dict[str, str], gone: dict[str, str], passing: bool) -> None:
+    def __init__(self, present: dict[str, str], gone: dict[str, str], unsettled: bool) -> None:
         self.present = present
         self.gone = gone
-        self.passing = passing
+        self.unsettled = unsettled
 
 
 def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = False) -> Change:
@@ -51,8 +55,29 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
     for meta, name in _entries(out):
         kept = meta[4] != "D"
         (present if kept else gone)[name] = meta[3] if kept else meta[2]
-    added = [] if is_parent else _additions(repo, f"{old}...{new}")
-    return Change(present, gone, any(name not in present and name not in gone for name, _ in added))
+    if is_parent:
+        return Change(present, gone, bool(gone))
+    # What only the old side added is merely not here; what the new side added and has not any more was taken out.
+    left, right = _two_sides(repo, old, new)
+    return Change(present, gone, bool(set(gone) - left or right - set(present)))
+
+
+def _two_sides(repo: Repo, old: str, new: str) -> tuple[set[str], set[str]]:
+    """The item files that commits added which only `old` reaches, and which only `new` reaches."""
+    out = repo.git(*_LOG, "--left-right", "--format=%m", f"{old}...{new}", "--", *FOLDERS)
+    sides: dict[str, set[str]] = {"<": set(), ">": set()}
+    side = sides["<"]
+    meta = ""
+    for field in os.fsdecode(out).split("\0"):
+        text = field.strip("\n")
+        if text in sides:
+            side = sides[text]
+        elif text.startswith(":"):
+            meta = text
+        elif meta:
+            side.add(text)
+            meta = ""
+    return sides["<"], sides[">"]
 
 
 def _tree(repo: Repo, commit: str) -> dict[str, str]:
@@ -99,10 +124,7 @@ def _counted(
 
 def _additions(repo: Repo, *span: str) -> list[tuple[str, str]]:
     """Path and blob id for each time that a commit of the span added an item file."""
-    out = repo.git(
-        "-c", "log.showSignature=false", "log", "--full-history", "-m", "--no-renames", "--diff-filter=A", "--raw",
-        "--no-abbrev", "-z", "--format=", *span, "--", *FOLDERS,
-    )  # fmt: skip
+    out = repo.git(*_LOG, "--format=", *span, "--", *FOLDERS)
     return [(name, meta[3]) for meta, name in _entries(out)]
 
 
