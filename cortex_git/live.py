@@ -1,17 +1,15 @@
 """Live views: what is shown for a branch right now, kept under the git directory and never in history.
 
-For each branch its briefing, and a stamp that says for which HEAD and refs it is right. All of
+For each branch its briefing, with a stamp that says for which HEAD and refs it is right. All of
 it can be deleted; it is made again from the refs.
 """
 
 from __future__ import annotations
 
-import os
-
 from cortex_git.digest import sha256_hex
 from cortex_git.setup.rules import write_rules
 from cortex_git.store import keys
-from cortex_git.store.locking import write_text
+from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,23 +27,22 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
     branch, head = memory.position()
     key = keys.lookup(memory.repo, branch, memory.refs()).value
     stamp = _stamp(memory, key, head)
-    base = memory.path("view", key)
-    kept_stamp, _, kept_source = (_read(base + ".stamp") or "").partition("\n")
-    text = _read(base + ".md") if kept_stamp == stamp else None
-    if text is None:
+    path = memory.path("view", f"briefing-{key}.json")
+    kept = read_json(path)
+    if kept.get("stamp") != stamp:
         # Most of the time what is there is right: then nothing of this is loaded.
         from cortex_git.snapshot import View
 
         view = View(memory)
         source = f"{VERSION} {branch} {view.serial} {_settings(memory)}"
-        text = _read(base + ".md") if kept_source == source else None
+        text = kept.get("text") if kept.get("source") == source else None
         if text is None:
             from cortex_git import briefing
 
             text = briefing.render(view.standing(), memory.config, branch)
-            os.makedirs(os.path.dirname(base), mode=0o700, exist_ok=True)
-            write_text(base + ".md", text)
-        write_text(base + ".stamp", f"{stamp}\n{source}")
+        kept = {"stamp": stamp, "source": source, "text": text}
+        keep_json(path, kept)
+    text = str(kept["text"])
     if rules:
         write_rules(memory.repo, text)
     return text
@@ -64,11 +61,3 @@ def _settings(memory: Memory) -> str:
 
 def _short(*texts: str) -> str:
     return sha256_hex("\n".join(texts).encode("utf-8", "replace"))[:32]
-
-
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 1
+VERSION = 2
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -101,24 +101,36 @@ class _Snapshot:
 
     def visible(self) -> list[Event]:
         """The events that count: without those whose file was deleted, and without deletions that were undone."""
+        try:
+            self._loaded()
+        except Incomplete:  # another process was faster, and what we counted on is not there any more
+            self._restart(self._head, dict(self._tips))
         return [event for id, event in self._loaded().events.items() if id not in self._hidden]
 
     def carry(self, head: str | None, tips: Mapping[str, str]) -> None:
         """Bring what is kept to a position: items of the commit `head`, if any, and refs up to `tips`."""
-        if self._load_position() and (self._head, self._tips) == (head, tips):
-            return
+        if not self._take(read_json(self._position_path)):
+            self._restart(head, tips)
+        elif (self._head, self._tips) != (head, tips):
+            try:
+                changed = self._step(head, tips)
+            except Incomplete:
+                self._restart(head, tips)
+            else:
+                self._save(head, tips, changed)
+
+    def _restart(self, head: str | None, tips: Mapping[str, str]) -> None:
+        """Go on from the essence that is kept, whatever its position, or if that is not possible from nothing."""
+        kept = read_json(self._essence_path)
         try:
-            if not self.serial:
+            if not self._take(kept):
                 raise Incomplete("nothing is kept")
-            changed = self._step(head, tips)
+            self._essence = Essence.from_json(kept)
+            self._step(head, tips)
         except (Incomplete, KeyError, TypeError, ValueError):
-            self._essence, self._head, self._tips = Essence(), None, {}
-            self._hidden, self._has_deletions = set(), False
-            changed = self._step(head, tips) or True
-        self._head, self._tips = head, dict(tips)
-        if changed:
-            self._save_essence()
-        keep_json(self._position_path, self._position())
+            self._essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
+            self._step(head, tips)
+        self._save(head, tips, True)
 
     def _step(self, head: str | None, tips: Mapping[str, str]) -> bool:
         """Go to a position; returns whether what is seen changed on the way."""
@@ -185,20 +197,20 @@ class _Snapshot:
                 raise Incomplete("what is kept is damaged") from error
         return self._essence
 
-    def _save_essence(self) -> None:
-        self.serial = os.urandom(8).hex()
-        keep_json(self._essence_path, {"serial": self.serial} | self._loaded().to_json())
-
-    def _load_position(self) -> bool:
-        kept: dict[str, Any] = read_json(self._position_path)
+    def _take(self, kept: dict[str, Any]) -> bool:
+        """Stand where a file says; returns whether it says so."""
         if kept.get("version") != VERSION:
             return False
         self._head, self._tips, self._hidden = kept["head"], kept["tips"], set(kept["hidden"])
         self._has_deletions, self.serial = kept["deletions"], kept["serial"]
         return True
 
-    def _position(self) -> dict[str, Any]:
-        return {
+    def _save(self, head: str | None, tips: Mapping[str, str], changed: bool) -> None:
+        """Keep the position, and the essence first if it changed."""
+        self._head, self._tips = head, dict(tips)
+        if changed:
+            self.serial = os.urandom(8).hex()
+        position = {
             "version": VERSION,
             "head": self._head,
             "tips": self._tips,
@@ -206,3 +218,6 @@ class _Snapshot:
             "deletions": self._has_deletions,
             "serial": self.serial,
         }
+        if changed:
+            keep_json(self._essence_path, position | self._loaded().to_json())
+        keep_json(self._position_path, position)
