@@ -132,12 +132,15 @@ class Memory:
         loose = {blob for tip in seen.loose.values() for blob in self.backend.tree(tip).values()}
         events += (event for event in self.read(loose) if event.commit == head)
         files = self.items(head)
-        items = self.item_events(files)
-        # What git keeps in the notes cannot be edited by hand; a file can.
+        ever = self.held(head)
         noted = {event.id for event in events}
-        events += (e for e in items if e.id not in noted and (crosses(e) or e.branch == branch))
+        # Only files with something that no ref holds are opened; of the rest git's notes have a copy that is not
+        # edited by hand.
+        unread = {path: blob for path, blob in files.items() if path not in ever or not noted.issuperset(ever[path])}
+        items = (event for event in self.item_events(unread) if event.id not in noted)
+        events += (event for event in items if crosses(event) or event.branch == branch)
         gone = self.gone(head, files)
-        there = {event.id for event in items}
+        there = {id for path in files for id in ever.get(path, ())}
         return [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
 
     def everything(self) -> list[Event]:

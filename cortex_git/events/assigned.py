@@ -263,7 +263,7 @@ def _accepted(value: str, kind: str, style: str, name: str) -> bool:
         return not placeholder(value)
     if style in ("said", "loose") and (name.lower() == "pass" or (kind != _PASSWORD and _short_word(value))):
         return False
-    if not style or " " in value or value.lower() in _TYPES or placeholder(value, kind != _PASSWORD):
+    if not style or " " in value or (style == "option" and value.startswith("-")) or value.lower() in _TYPES or placeholder(value, kind != _PASSWORD):
         return False
     if kind == _PASSWORD and value.isdigit() and style not in ("said", "loose"):
         return len(value) >= 6

@@ -33,38 +33,42 @@ _FIXED: tuple[tuple[bytes, str], ...] = (
     (b"htpasswd", rf"\s+-\w*b\w*\s+\S+\s+\S+\s+{_GIVEN}"),
     (b"rabbitmqctl", rf"\s+(?:add_user|change_password)\s+\S+\s+{_GIVEN}"),
     (b"pass:", _GIVEN),
-    (b"identified by", r"\s+(?:PASSWORD\s+)?(\\*['\"])((?:(?!\1).){3,256})\1"),
-    (b"identified with", r"\s+\S+\s+(?:BY|AS)\s+(\\*['\"])((?:(?!\1).){3,256})\1"),
+    (b"identified ", r"(?:by\s+(?:PASSWORD\s+)?|with\s+\S+\s+(?:by|as)\s+)(\\*['\"])((?:(?!\1).){3,256})\1"),
 )
-_READS = (b"--password-stdin", b"--with-token", b"sudo -s", b"passwd --stdin", b"chpasswd")
+_READS = ("--password-stdin", "--with-token", "--stdin", "-S ")
+_USER_FLAGS = ("--user", "--proxy-user", "--auth", "-a ", "-U ")
 _PIPED = rf"(?:echo|printf)\s+(?:-[neE]+\s+)*(?:{QUOTE}?%s(?:\\+n)?{QUOTE}?\s+)?{_GIVEN}{QUOTE}?\s*\|[^|\n]{{0,120}}$"
-_USER_FLAGS = (b"-u", b"-a ", b"--auth")
-_PAIR = rf"(?:ser(?:name)?)?(?:\s*=\s*|{QUOTE}?\s*,\s*|\s*){QUOTE}?[\w.@+%$-]{{1,80}}:({BARE}{{3,256}})"
+_PAIR = rf"(?:name)?(?:\s*=\s*|{QUOTE}?\s*,\s*|\s*){QUOTE}?[\w.@+%$-]{{1,80}}:({BARE}{{3,256}})"
 _TUPLE = rf"(?:entication)?\s*[=:(]*\s*[(\[]\s*{QUOTE}[^\"'\n]{{1,80}}{QUOTE}\s*,\s*({QUOTE})((?:(?!\1)\S){{4,256}})\1"
 
 
 def commands(text: str, low: bytes) -> Iterator[Span]:
     """Everything found on command lines. `low` is the text in lower case, one byte a character."""
-    yield from _options(text, low)
-    yield from _fixed(text, low)
-    yield from _piped(text, low)
-    yield from _users(text, low)
-
-
-def _options(text: str, low: bytes) -> Iterator[Span]:
-    """`sshpass -p …`, `mysql -p…`."""
     for at in places(low, b" -"):
-        flag = text[at + 2 : at + 4]
-        flag = flag if flag in ("pw", "hp") else flag[:1]
-        if flag not in _OPTIONS:
-            continue
-        end = at + 2 + len(flag)
-        apart, attached, gap = _OPTIONS[flag]
-        names = attached if attached and not text[end : end + 1].isspace() else apart
-        if names and _called(names, text, at):
-            found = compiled(gap + _GIVEN).match(text, end)
-            if found and _secret(found[2], bool(found[1])):
-                yield (*found.span(2), "password")
+        if text[at + 2 : at + 3] in _OPTIONS or text.startswith("hp", at + 2):
+            yield from _option(text, at + 1)
+        if text.startswith(_READS, at + 1):
+            yield from _piped(text, at + 1)
+        if text.startswith(_USER_FLAGS, at + 1):
+            yield from _user(text, low, at + 1, next(flag for flag in _USER_FLAGS if text.startswith(flag, at + 1)))
+    for at in places(low, b"-u"):
+        if not text[at - 1 : at].isalnum() and text[at - 1 : at] != "-":
+            yield from _user(text, low, at, "-u")
+    for at in places(low, b"chpasswd"):
+        yield from _piped(text, at)
+    yield from _fixed(text, low)
+
+
+def _option(text: str, at: int) -> Iterator[Span]:
+    """`sshpass -p …`, `mysql -p…`."""
+    flag = next(flag for flag in (text[at + 1 : at + 3], text[at + 1]) if flag in _OPTIONS)
+    end = at + 1 + len(flag)
+    apart, attached, gap = _OPTIONS[flag]
+    names = attached if attached and not text[end : end + 1].isspace() else apart
+    if names and _called(names, text, at):
+        found = compiled(gap + _GIVEN).match(text, end)
+        if found and _secret(found[2], bool(found[1])):
+            yield (*found.span(2), "password")
 
 
 def _called(names: str, text: str, at: int) -> bool:
@@ -85,26 +89,22 @@ def _fixed(text: str, low: bytes) -> Iterator[Span]:
                 yield (*found.span(2), "password")
 
 
-def _piped(text: str, low: bytes) -> Iterator[Span]:
+def _piped(text: str, at: int) -> Iterator[Span]:
     """`echo … | docker login --password-stdin`."""
-    for name in _READS:
-        for at in places(low, name):
-            found = compiled(_PIPED).search(text, max(0, at - 400), at)
-            if found and _secret(found[2], True):
-                yield (*found.span(2), "password")
+    found = compiled(_PIPED).search(text, max(0, at - 400), at)
+    if found and _secret(found[2], True):
+        yield (*found.span(2), "password")
 
 
-def _users(text: str, low: bytes) -> Iterator[Span]:
+def _user(text: str, low: bytes, at: int, flag: str) -> Iterator[Span]:
     """`curl -u name:password` and its like."""
-    for flag in _USER_FLAGS:
-        for at in places(low, flag):
-            found = None if text[at - 1 : at].isalnum() else compiled(_PAIR).match(text, at + len(flag))
-            value = found[1].rstrip(",)") if found else ""
-            if not found or value.isdigit() or not _secret(value, False):
-                continue
-            before = low[max(0, at - 2000) : at]
-            if not wordy(value) or any(name in before for name in (b"curl", b"wget", b"http", b"xh ")):
-                yield (*found.span(1), "password")
+    found = compiled(_PAIR).match(text, at + len(flag.rstrip()))
+    value = found[1].rstrip(",)") if found else ""
+    if not found or value.isdigit() or not _secret(value, False):
+        return
+    before = low[max(0, at - 2000) : at]
+    if not wordy(value) or any(name in before for name in (b"curl", b"wget", b"http", b"xh ")):
+        yield (*found.span(1), "password")
 
 
 def pairs(text: str, at: int) -> Iterator[Span]:

@@ -139,10 +139,6 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
 FORMS: tuple[tuple[str, str, str], ...] = (
     # What has no prefix of its own: a text inside it that is rare elsewhere, then the whole expression.
     ("google-token", "1//0", rf"1//0{_NAME}{{30,}}"),
-    ("slack-webhook", "hooks.slack.com/", r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w/-]{20,}"),
-    ("discord-webhook", "/api/webhooks/", r"(?<=/api/webhooks/)\d{15,22}/[\w-]{30,}"),
-    ("teams-webhook", ".webhook.office.com/", r"(?<=\.webhook\.office\.com/)webhookb2/[\w@/-]{40,}"),
-    ("webhook", "hooks.zapier.com/", r"(?<=hooks\.zapier\.com/hooks/catch/)[\w/-]{12,}"),
     ("aws-key", "AKIA", r"(?<![\w+/])(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])[A-Za-z0-9+/]{40}(?![\w+/=])"),
     ("password-hash", "$2", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"),
     ("password-hash", "$6$", r"\$6\$[./A-Za-z0-9=$]{40,}"),
@@ -152,6 +148,13 @@ FORMS: tuple[tuple[str, str, str], ...] = (
     ("mailgun-key", "mailgun", r"(?<![\w-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])"),
     ("asana-token", "asana", r"(?<![\w/])[012]/\d{14,18}(?:/\d{14,18})?:[0-9a-f]{32}(?!\w)"),
 )
+HOOKS: tuple[tuple[str, str, str], ...] = (
+    ("slack-webhook", "hooks.slack.com/", r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w/-]{20,}"),
+    ("discord-webhook", "/api/webhooks/", r"(?<=/api/webhooks/)\d{15,22}/[\w-]{30,}"),
+    ("teams-webhook", ".webhook.office.com/", r"(?<=\.webhook\.office\.com/)webhookb2/[\w@/-]{40,}"),
+    ("webhook", "hooks.zapier.com/", r"(?<=hooks\.zapier\.com/hooks/catch/)[\w/-]{12,}"),
+)
+"""Addresses that let whoever knows them write; compared only where there is a `hook`."""
 INNER: tuple[tuple[str, str, str], ...] = (
     ("azure-key", "JQQJ99", rf"{_WORD}{{20,60}}JQQJ99{_WORD}{{20,}}"),
     ("terraform-token", ".atlasv1.", rf"{_WORD}{{14}}\.atlasv1\.{_NAME}{{50,}}"),
@@ -180,7 +183,7 @@ def shapes(text: str, raw: bytes) -> Iterator[Span]:
         for kind, part, whole in INNER:
             if part in joined:
                 yield from _formed(text, part, whole, kind)
-    for kind, part, whole in FORMS:
+    for kind, part, whole in (*FORMS, *HOOKS) if b"hook" in raw else FORMS:
         yield from _formed(text, part, whole, kind)
     for run in runs:
         for kind, whole in LONG:
