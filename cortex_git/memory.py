@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 DELETION = "deletion"
+STAYING = (model.PLAN, model.STEP)
+"""The types that are seen on their own branch only."""
 PATIENCE = 2.0
 """How long a drain waits for another one, in seconds; what it then leaves is taken by the next."""
 _CACHED = 4 * 1024 * 1024
@@ -125,11 +127,12 @@ class Memory:
         seen = self.alignment(branch, head)
         own: set[str] = set()
         others: set[str] = set()
+        segments = self.backend.segments([*seen.tips.values(), *seen.loose.values()])
         for ref, tip in seen.tips.items():
-            (own if ref in seen.own else others).update(self.backend.tree(tip).values())
+            (own if ref in seen.own else others).update(segments[tip])
         events = list(self.read(own))
         events += (event for event in self.read(others - own) if crosses(event))
-        loose = {blob for tip in seen.loose.values() for blob in self.backend.tree(tip).values()}
+        loose = {blob for tip in seen.loose.values() for blob in segments[tip]}
         events += (event for event in self.read(loose) if event.commit == head)
         files = self.items(head)
         ever = self.held(head)
@@ -145,7 +148,7 @@ class Memory:
 
     def everything(self) -> list[Event]:
         """All events of all branches and clones, and the items at HEAD, in the order of time."""
-        blobs = {blob for tip in self.refs().values() for blob in self.backend.tree(tip).values()}
+        blobs = {blob for group in self.backend.segments(self.refs().values()).values() for blob in group}
         head = self.repo.head()
         return unique([*self.read(blobs), *self.item_events(self.items(head))])
 
@@ -294,4 +297,4 @@ def is_deletion(event: Event) -> bool:
 
 def crosses(event: Event) -> bool:
     """Whether an event is seen on other branches than its own: all but plans."""
-    return event.type not in (model.PLAN, model.STEP)
+    return event.type not in STAYING

@@ -149,7 +149,8 @@ class _Snapshot:
             if removed:
                 essence.drop(ref, removed)
         new = [(ref, blob) for ref, (added, _) in between.items() for blob in added]
-        new += ((ref, blob) for ref, tip in came.items() for blob in self._memory.backend.tree(tip).values())
+        whole = self._memory.backend.segments(came.values())
+        new += ((ref, blob) for ref, tip in came.items() for blob in whole[tip])
         self._memory.fetch([*(blob for _, blob in new), *change.present.values()])
         self._read(new)
         self._step_items(change)

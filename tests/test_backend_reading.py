@@ -90,6 +90,21 @@ def test_a_folder_is_read_by_itself(store: Backend, repo: TestRepo) -> None:
     assert {} == store.tree("HEAD", "file") == store.tree("HEAD", "none") == store.tree("HEAD", "file/none")
 
 
+def test_the_segments_of_many_notes_commits_are_those_of_their_trees(store: Backend, repo: TestRepo) -> None:
+    """Asking for many at once gives what asking one by one gives, in any depth and of plain files only."""
+    files = {"ab/c": "1", "ab/d": "2", "flat": "3", "x/y/z": "4"}
+    tips = [repo.commit({name: text}) for name, text in files.items()]
+    (repo.path / "link").symlink_to("flat")
+    repo.git("add", "link")
+    tips += [repo.commit(), repo.commit({"ab/c": "5"})]
+
+    found = store.segments(tips)
+
+    assert {tip: sorted(store.tree(tip).values()) for tip in tips} == {tip: sorted(ids) for tip, ids in found.items()}
+    with pytest.raises(CortexError):
+        store.segments([*tips, MISSING])
+
+
 @pytest.mark.parametrize("rev", ["HEAD", "nowhere", MISSING, "--help", ""])
 def test_a_revision_that_is_not_there_is_an_error(rev: str, store: Backend) -> None:
     """In a repository without commits no revision has a tree."""

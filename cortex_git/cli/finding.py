@@ -8,9 +8,10 @@ from typing import TextIO
 from cortex_git.cli.terminal import is_terminal
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
-from cortex_git.memory import Memory, crosses
+from cortex_git.memory import STAYING, Memory, crosses
 from cortex_git.projections.items import item_files
 from cortex_git.search.index import Index
+from cortex_git.search.view import AllBut
 from cortex_git.views.standing import Standing, fold
 
 _LONG = 200
@@ -38,7 +39,7 @@ class Sources:
         branch, head = memory.position(rev)
         seen = memory.alignment(branch, head)
         found._add((tip for ref, tip in seen.tips.items() if ref in seen.own), None)
-        found._add((tip for ref, tip in seen.tips.items() if ref not in seen.own), crosses)
+        found._add((tip for ref, tip in seen.tips.items() if ref not in seen.own), AllBut(*STAYING))
         found._add(seen.loose.values(), lambda event: event.commit == head)
         found._add_items(head, lambda event: crosses(event) or event.branch == branch)
         return found
@@ -62,8 +63,8 @@ class Sources:
             yield blob, codec.decode_segment(data)[0]
 
     def _add(self, tips: Iterable[str], test: Admission | None) -> None:
-        for tip in tips:
-            for blob in self._memory.backend.tree(tip).values():
+        for blobs in self._memory.backend.segments(tips).values():
+            for blob in blobs:
                 self.segments.setdefault(blob, test)
 
     def _add_items(self, head: str | None, test: Admission | None) -> None:

@@ -10,13 +10,9 @@ from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
-from cortex_git.store.open import open_backend
 
 PATIENCE = 0.5
 """How long a command waits for a drain that another process does, in seconds."""
-
-
-_MANY_REFS = 30
 
 
 def open_memory(env: Env) -> Memory:
@@ -29,8 +25,6 @@ def open_memory(env: Env) -> Memory:
         clone.settle(memory.repo)
         program.refresh(memory.repo)
     _drain(memory)
-    if len(memory.refs()) > _MANY_REFS:  # git is started for each: more than what importing pygit2 costs
-        memory.backend = open_backend(memory.repo)
     if is_terminal(env.stderr):
         inactive = inactive_hooks(memory.repo)
         if inactive:

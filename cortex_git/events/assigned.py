@@ -263,7 +263,9 @@ def _accepted(value: str, kind: str, style: str, name: str) -> bool:
         return not placeholder(value)
     if style in ("said", "loose") and (name.lower() == "pass" or (kind != _PASSWORD and _short_word(value))):
         return False
-    if not style or " " in value or (style == "option" and value.startswith("-")) or value.lower() in _TYPES or placeholder(value, kind != _PASSWORD):
+    if not style or " " in value or (style == "option" and value.startswith("-")):
+        return False
+    if value.lower() in _TYPES or placeholder(value, kind != _PASSWORD):
         return False
     if kind == _PASSWORD and value.isdigit() and style not in ("said", "loose"):
         return len(value) >= 6
@@ -319,7 +321,9 @@ def _token(value: str, style: str, name: str) -> bool:
     if scattered(value, 16 if style == "said" else 8):
         return True
     given = style in ("literal", "flag") or (style == "tight" and name.isupper())
-    return given and len(value) >= 8 and bool(compiled(_NUMBERED).search(value)) and not _telling(value)
+    if not given or len(value) < 8 or _telling(value):
+        return False
+    return bool(compiled(_NUMBERED).search(value)) or (_mixed(value) and bool(compiled(_SYMBOL).search(value)))
 
 
 def _credentials(value: str, style: str, name: str) -> bool:

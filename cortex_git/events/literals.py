@@ -137,9 +137,11 @@ def masked(value: str) -> bool:
 @lru_cache(4096)
 def wordy(value: str) -> bool:
     """Whether a value reads as words, names or a path rather than as chance."""
+    if compiled(r"(?=.*[0-9])(?=.*[A-Fa-f])[0-9A-Fa-f-]{16,}").fullmatch(value):
+        return False
     pieces = compiled(_PIECE).findall(value)
     if len(pieces) >= 8 and sum(map(len, pieces)) < 2.6 * len(pieces):
-        return False  # random strings with separators, UUIDs
+        return False  # a random string with separators
     return all(map(_word, compiled(r"[A-Za-z0-9]+").findall(value)))
 
 

@@ -74,6 +74,10 @@ class Backend(ABC):
         Executable files, links and submodules are left out. Raises CortexError if there is no such revision.
         """
 
+    def segments(self, tips: Iterable[str]) -> dict[str, list[str]]:
+        """For each notes commit the ids of the segments that its tree holds. Raises CortexError if one is missing."""
+        return {tip: list(self.tree(tip).values()) for tip in dict.fromkeys(tips)}
+
     @abstractmethod
     def blobs(self, ids: Iterable[str], max_size: int = MAX_BLOB) -> Iterator[tuple[str, bytes]]:
         """Id and content of each blob. What is missing, no blob, no id or larger (bytes) is passed over unread."""

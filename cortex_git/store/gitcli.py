@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _BATCH = 32 * 1024 * 1024
 """How many bytes of blobs are asked of git at a time."""
 
+_FEW = 3
+
 # Objects that a partial clone lacks count as missing: a hook must not start a download. Only git >= 2.44 knows
 # how to leave them be; an older one is kept from it by the lack of a protocol, and then fails.
 _VARIABLES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
@@ -69,6 +71,27 @@ class GitBackend(Backend):
             kind, _, path = entry.partition(b"\t")
             if kind.startswith(b"100644 blob "):
                 found[os.fsdecode(path)] = kind[12:].decode("ascii")
+        return found
+
+    def segments(self, tips: Iterable[str]) -> dict[str, list[str]]:
+        wanted = list(dict.fromkeys(tips))
+        if len(wanted) < _FEW:
+            return super().segments(wanted)
+        found: dict[str, list[str]] = {tip: [] for tip in wanted}
+        # All trees of one depth by one git, where ls-tree would be started for each commit.
+        level = [(f"{_id(tip).decode()}^{{tree}}", tip) for tip in wanted]
+        while level:
+            contents = dict(self._contents(list(dict.fromkeys(name for name, _ in level))))
+            below: list[tuple[str, str]] = []
+            for name, tip in level:
+                if name not in contents:
+                    raise CortexError(f"{tip!r} names no revision that can be read here")
+                for mode, id in _entries(contents[name], len(tip) // 2):
+                    if mode == b"100644":
+                        found[tip].append(id)
+                    elif mode == b"40000":
+                        below.append((id, tip))
+            level = below
         return found
 
     def blobs(self, ids: Iterable[str], max_size: int = MAX_BLOB) -> Iterator[tuple[str, bytes]]:
@@ -208,6 +231,15 @@ def _stream(update: Update, who: bytes, object_format: str) -> bytes:
     # Forgetting the branch keeps fast-import from moving the ref: it would make one anew that was removed meanwhile.
     parts.append(b"\nget-mark :1\nreset %s\n\n" % ref)
     return b"".join(parts)
+
+
+def _entries(tree: bytes, width: int) -> Iterator[tuple[bytes, str]]:
+    """Mode and object id of each entry of a raw tree, whose ids are `width` bytes long."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        yield tree[at:space], tree[end + 1 : end + 1 + width].hex()
+        at = end + 1 + width
 
 
 def _data(content: bytes) -> bytes:
