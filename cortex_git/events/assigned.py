@@ -261,6 +261,8 @@ def _accepted(value: str, kind: str, style: str, name: str) -> bool:
     """Whether the value of a name that is surely one of a secret is a secret."""
     if kind == _PASSWORD and "phrase" in name.lower() and style in ("literal", "loose") and len(value.split()) >= 4:
         return not placeholder(value)
+    if name == "Pass":
+        return False  # a verdict of a test
     if style in ("said", "loose") and (name.lower() == "pass" or (kind != _PASSWORD and _short_word(value))):
         return False
     if not style or " " in value or (style == "option" and value.startswith("-")):
@@ -273,14 +275,14 @@ def _accepted(value: str, kind: str, style: str, name: str) -> bool:
 
 
 def _short_word(value: str) -> bool:
-    return value.isalpha() and len(value) < 20
+    return len(value) < 20 and bool(compiled(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+){0,3}").fullmatch(value))
 
 
 def _expression(value: str, style: str) -> bool:
     """Whether an unquoted value is a part of a program: a call, an operator, an attribute."""
     if style not in ("loose", "tight", "said"):
         return False
-    return code(value) or (style == "loose" and _attribute(value))
+    return value[0] in "*&" or code(value) or (style == "loose" and _attribute(value))
 
 
 def _attribute(value: str) -> bool:
@@ -314,7 +316,7 @@ def _secret(value: str, style: str, name: str) -> bool:
         return not value.isupper()
     if style in ("literal", "flag", "option"):
         return _mixed(value) or bool(compiled(_CASES).search(value))
-    return bool(compiled(r"[0-9]").search(value) and compiled(_SYMBOL).search(value))
+    return _odd(value)
 
 
 def _token(value: str, style: str, name: str) -> bool:
@@ -323,7 +325,7 @@ def _token(value: str, style: str, name: str) -> bool:
     given = style in ("literal", "flag") or (style == "tight" and name.isupper())
     if not given or len(value) < 8 or _telling(value):
         return False
-    return bool(compiled(_NUMBERED).search(value)) or (_mixed(value) and bool(compiled(_SYMBOL).search(value)))
+    return bool(compiled(_NUMBERED).search(value)) or _odd(value)
 
 
 def _credentials(value: str, style: str, name: str) -> bool:
@@ -336,9 +338,14 @@ def _mixed(value: str) -> bool:
     return bool(digits and compiled(r"[A-Za-z]").search(value)) or bool(compiled(_SYMBOL).search(value))
 
 
+def _odd(value: str) -> bool:
+    """Whether a value has digits and signs that names have not."""
+    return bool(compiled(r"[0-9]").search(value) and compiled(_SYMBOL).search(value))
+
+
 def _telling(value: str) -> bool:
     """Whether a value names a secret rather than being one: `password1`, `invalid-token`."""
-    return bool(compiled(_TELLING).search(value))
+    return not compiled(_SYMBOL).search(value) and bool(compiled(_TELLING).search(value))
 
 
 _RULES: dict[str, Callable[[str, str, str], bool]] = {

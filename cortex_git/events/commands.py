@@ -61,14 +61,15 @@ def commands(text: str, low: bytes) -> Iterator[Span]:
 
 def _option(text: str, at: int) -> Iterator[Span]:
     """`sshpass -p …`, `mysql -p…`."""
-    flag = next(flag for flag in (text[at + 1 : at + 3], text[at + 1]) if flag in _OPTIONS)
-    end = at + 1 + len(flag)
-    apart, attached, gap = _OPTIONS[flag]
-    names = attached if attached and not text[end : end + 1].isspace() else apart
-    if names and _called(names, text, at):
-        found = compiled(gap + _GIVEN).match(text, end)
-        if found and _secret(found[2], bool(found[1])):
-            yield (*found.span(2), "password")
+    for flag in (text[at + 1 : at + 3], text[at + 1]):
+        end = at + 1 + len(flag)
+        apart, attached, gap = _OPTIONS.get(flag, ("", "", ""))
+        names = attached if attached and not text[end : end + 1].isspace() else apart
+        if names and _called(names, text, at):
+            found = compiled(gap + _GIVEN).match(text, end)
+            if found and _secret(found[2], bool(found[1])):
+                yield (*found.span(2), "password")
+                return
 
 
 def _called(names: str, text: str, at: int) -> bool:

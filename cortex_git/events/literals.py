@@ -26,13 +26,14 @@ BARE = r"(?:[^\x00-\x20\x7f\s\"'`\\<>|]|\\(?![nrtu\"'\\`]))"
 
 _ESCAPED = r"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[\d;]*m|&\#?\w+;)$"
 _PIECE = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
-_REFERENCE = r"(?s:\$\$?[A-Za-z_]\w*|\$[{(].*|%\(?\w*\)?[sdr]|%\w+%|<.*|\{.*\}|\[.*\]?|[@#]\{.*|\*+|\(.*)"
+_REFERENCE = r"(?s:\$\$?[A-Za-z_]\w*|\$[{(].*|%\(?\w*\)?[sdr]|%\w+%|<.*|\{.*|\[.*|[@#]\{.*|\*+|\(.*)"
 _TEMPLATE = r"\$\{\{?[^}]*\}\}?|\{\{[^}]*\}\}|\{[\w.]*\}|\$\([^)]*\)|<[^<>]*>|%s"
 _HASH = r"(?i:(?:sha\d{1,3}|md5|h1|blake2?b?)[-:=_])"
 _NUMBER = r"(?i:[-+0-9.,:/_TZ%]+(?:px|em|rem|ms|s|m|h|d|kb|mb|gb)?)"
 _COUNTED = r"(?i:1234567|abcdefg|0987654|9876543|qwerty|deadbeef|cafebabe)"
 _FILE = r"[\w./-]+\.(?:json|ya?ml|pem|crt|txt|toml|cfg|ini|conf|env|js|ts|tsx|py|go|rb|rs|sh|md|html|php|java)"
 _PATH = r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[\w.-]+/[\w.-]+/|file:"
+_FOLDER = r"^[~.]|(?:^|[/\\.:])[a-z_-]{3,}(?:[/\\.]|$)"
 _CODE = r"[A-Za-z_$][\w$.]*\(|=>|->|::|\?\.|\w\[|\|\||&&|\?\?"
 _JOINED = r"(?:my|your|the|some|new|old|secret|user|api)?(?:passw(?:or)?[dt]|pass|secret|token|key|pwd)(?:here)?"
 
@@ -152,7 +153,8 @@ def _word(part: str) -> bool:
     numbers = sum(piece.isdigit() for piece in pieces)
     if numbers > 2 or (numbers == 2 and len(part) > 12) or len(pieces) > max(3 if numbers else 4, len(part) / 3.6):
         return False
-    if numbers and any(len(piece) == 1 and piece.isalpha() for piece in pieces[1:-1]):
+    single = [at for at, piece in enumerate(pieces) if len(piece) == 1 and piece.isalpha()]
+    if len(part) > 7 and (len(single) > 1 or (numbers and any(0 < at < len(pieces) - 1 for at in single))):
         return False
     low = part.lower()
     pairs = [pair for at in range(len(low) - 1) if (pair := low[at : at + 2]).isalpha()]
@@ -164,7 +166,9 @@ def plain(value: str) -> bool:
     """Whether a value is a number, a date, a version, an address, a path, a named hash or a link."""
     if compiled(_NUMBER).fullmatch(value) or compiled(_HASH).match(value) or "://" in value[:40]:
         return True
-    return bool(compiled(_PATH).match(value) or compiled(_FILE).fullmatch(value)) and wordy(value)
+    if compiled(_FILE).fullmatch(value):
+        return wordy(value)
+    return bool(compiled(_PATH).match(value) and compiled(_FOLDER).search(value)) and wordy(value)
 
 
 def code(value: str) -> bool:
