@@ -12,7 +12,7 @@ from cortex_git.capture.extract import extract
 from cortex_git.capture.extract.plans import outline
 from cortex_git.capture.extract.prose import passages, sentences
 from cortex_git.capture.extract.split import split
-from cortex_git.capture.extract.tags import find
+from cortex_git.capture.extract.grammar import find
 from cortex_git.capture.units import Unit
 from cortex_git.config import Config
 from cortex_git.events import model

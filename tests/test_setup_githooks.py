@@ -234,7 +234,7 @@ def test_a_manager_that_comes_later_is_noticed(repo: TestRepo) -> None:
     )
     (finding,) = health.check(repo_at(repo.path), env_at(repo.path))
     assert ".husky/pre-commit" in finding.lines
-    repo.git("config", glance.SILENCE, "ignore")
+    repo.git("config", program.SILENCE, "ignore")
     assert [] == problems(repo.path)
     assert "" == glance.inactive_hooks(repo_at(repo.path))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from cortex_git import live
-from cortex_git.hook.entry import log
+from cortex_git.hook.journal import store_waiting
 from cortex_git.memory import Memory
 from cortex_git.projections import stage
+from cortex_git.setup.glance import inactive_hooks
 from cortex_git.setup.rules import carries
 from cortex_git.store import spool
 from cortex_git.store.open import open_backend
@@ -19,16 +20,13 @@ if TYPE_CHECKING:
     from cortex_git.env import Env
     from cortex_git.store.repo import Repo
 
-_CONTEXT_LIMIT = 10_000
-
 
 def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     """Handle an event whose payload the shim put into the spool; without a shim it is on standard input."""
     if arguments[:1] in ([], ["-"]):
         _spool_input(repo, event, env)
     memory = Memory(env, repo, open_backend(repo, "git"))
-    for fault in memory.drain():
-        log(repo, f"claude {event}: {fault}", env)
+    store_waiting(memory, f"claude {event}")
     stage.unstage(repo, set())
     if event == "SessionStart":
         _greet(memory, env)
@@ -48,9 +46,12 @@ def _greet(memory: Memory, env: Env) -> None:
     then show both.
     """
     text = live.refresh(memory, rules=False)
-    if not text or carries(memory.repo, text):
-        return
-    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-    if len(text) <= _CONTEXT_LIMIT:
+    answer: dict[str, object] = {}
+    if text and not carries(memory.repo, text):
+        answer["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": text}
+    inactive = inactive_hooks(memory.repo)
+    if inactive:
+        answer["systemMessage"] = f"git cortex: {inactive}"
+    if answer:
         env.stdout.write(json.dumps(answer) + "\n")
         env.stdout.flush()

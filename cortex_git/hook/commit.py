@@ -6,8 +6,7 @@ import os
 
 from cortex_git.events import model
 from cortex_git.events.model import Event
-from cortex_git.hook.entry import log
-from cortex_git.hook.git import store_waiting
+from cortex_git.hook.journal import log, store_waiting
 from cortex_git.memory import DELETION
 from cortex_git.store import history
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def pre_commit(memory: Memory) -> None:
     """Write the items that belong to this commit and stage them; say on one line what was added."""
-    store_waiting(memory)
+    store_waiting(memory, "git")
     root = memory.repo.work_tree
     if not memory.config.projections_commit or root is None:
         return
@@ -42,7 +41,7 @@ def post_commit(memory: Memory) -> None:
     """Tie what was recorded until now to the new commit."""
     if history.replaying(memory.repo):
         return  # each replayed commit of a rebase comes by here; post-rewrite settles them all at the end
-    store_waiting(memory)
+    store_waiting(memory, "git")
     tie(memory)
     from cortex_git import live
     from cortex_git.pending import settle

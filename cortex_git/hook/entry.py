@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import _signal
-import os
 
-from cortex_git.env import Env
+from cortex_git.hook.journal import log
 from cortex_git.store.process import GUARD
 
 TYPE_CHECKING = False
@@ -14,11 +13,11 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
+    from cortex_git.env import Env
     from cortex_git.store.repo import Repo
 
 LIMIT = 10
 """The longest that a hook may take, in seconds."""
-_LOG_BYTES = 1024 * 1024
 
 
 class TimeIsUp(BaseException):
@@ -71,18 +70,3 @@ def _described(error: BaseException) -> str:
     import traceback
 
     return "".join(traceback.format_exception(error)).rstrip()
-
-
-def log(repo: Repo | None, text: str, env: Env) -> None:
-    """Add an entry to the log under the git directory; the log starts anew when it has grown long."""
-    if repo is None:
-        return
-    path = os.path.join(repo.home, "log")
-    try:
-        if os.path.exists(path) and os.path.getsize(path) > _LOG_BYTES:
-            os.replace(path, path + ".old")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{env.now()} {text}\n")
-    except OSError:
-        return  # nothing is left to tell it to

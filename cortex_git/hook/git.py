@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cortex_git.hook.entry import log
 from cortex_git.memory import Memory
 from cortex_git.store.open import open_backend
 
@@ -27,9 +26,3 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
 
         handlers = {"post-checkout": moves.post_checkout, "post-merge": moves.post_merge}
         handlers.get(event, moves.post_rewrite)(memory, arguments)
-
-
-def store_waiting(memory: Memory) -> None:
-    """Store what waits in the spool; what goes wrong with single payloads is in the log."""
-    for fault in memory.drain():
-        log(memory.repo, f"git: {fault}", memory.env)

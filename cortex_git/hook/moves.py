@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cortex_git import live
 from cortex_git.hook.commit import deleted, retraction, tie
-from cortex_git.hook.git import store_waiting
+from cortex_git.hook.journal import store_waiting
 from cortex_git.projections import stage
 from cortex_git.store import align, history, keys
 
@@ -19,7 +19,7 @@ def post_checkout(memory: Memory, arguments: Sequence[str]) -> None:
     """Show the memory of the branch that is checked out now; a new branch takes along what was just said."""
     if arguments[2:3] == ["0"]:
         return  # files were checked out, HEAD did not move
-    store_waiting(memory)
+    store_waiting(memory, "git")
     branch = memory.repo.branch()
     is_new = branch is not None and keys.lookup(memory.repo, branch, memory.refs()).how == "new"
     if branch is not None and is_new and not history.replaying(memory.repo):
@@ -33,7 +33,7 @@ def post_checkout(memory: Memory, arguments: Sequence[str]) -> None:
 
 def post_merge(memory: Memory, arguments: Sequence[str]) -> None:
     """A merge commit made here is tied like any commit; a fast-forward made none."""
-    store_waiting(memory)
+    store_waiting(memory, "git")
     if history.made_here(memory.repo):
         tie(memory)
     live.refresh(memory)
@@ -41,7 +41,7 @@ def post_merge(memory: Memory, arguments: Sequence[str]) -> None:
 
 def post_rewrite(memory: Memory, arguments: Sequence[str]) -> None:
     """What was tied to a commit is tied to the one that took its place."""
-    store_waiting(memory)
+    store_waiting(memory, "git")
     lines = memory.env.stdin.read().decode("ascii", "replace").splitlines()
     pairs = [(words[0], words[1]) for words in map(str.split, lines) if len(words) > 1]
     writer = memory.writer()

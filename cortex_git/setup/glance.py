@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 
-from cortex_git.setup.program import EVENTS
+from cortex_git.setup.program import EVENTS, SILENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cortex_git.store.repo import Repo
-
-SILENCE = "cortex.hooks"
-"""Set to `ignore` by who has our hooks run in a way that cannot be seen from here."""
 
 
 def inactive_hooks(repo: Repo) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.setup import claude, clone, githooks, program, rules
-from cortex_git.setup.glance import SILENCE
 from cortex_git.store.repo import Repo
 
 
@@ -49,10 +48,10 @@ def _clone(repo: Repo) -> list[Finding]:
 
 
 def _hooks(repo: Repo) -> list[Finding]:
-    if repo.git_config().get(SILENCE) == "ignore":
+    if repo.git_config().get(program.SILENCE) == "ignore":
         return []
     texts = githooks.advice(repo, githooks.inspect(repo))
-    otherwise = f"If they are run in some other way: git config {SILENCE} ignore\n"
+    otherwise = f"If they are run in some other way: git config {program.SILENCE} ignore\n"
     return [Finding(first, lines + otherwise) for first, _, lines in (text.partition("\n") for text in texts)]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 EVENTS = ("pre-commit", "post-commit", "post-checkout", "post-merge", "post-rewrite", "pre-push")
 """The git hooks that we take part in."""
+SILENCE = "cortex.hooks"
+"""Set to `ignore` by who has our hooks run in a way that cannot be seen from here."""
 SHIMS = {"hooks": ("lib.sh", "capture", "drain"), "git-hooks": ("lib.sh", *EVENTS)}
 """The folders of shims under our folder in the common git directory, and what is in them."""
 

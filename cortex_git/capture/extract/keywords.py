@@ -6,8 +6,8 @@ but not shown elsewhere; what is below KEPT is nothing.
 
 from __future__ import annotations
 
-from cortex_git.capture.extract import tags
 from cortex_git.capture.extract.cues import unquoted
+from cortex_git.capture.extract.grammar import find
 from cortex_git.capture.extract.prose import passages, sentences
 from cortex_git.capture.extract.split import split
 from cortex_git.capture.extract.weighing import Weight, narrates, weigh_assistant, weigh_person
@@ -75,7 +75,7 @@ def keywords(unit: Unit, context: Context) -> Iterator[Event]:
         return
     session = context.session(unit)
     if context.config.capture_keywords:
-        _, text = tags.find(unit.text)
+        _, text = find(unit.text)
         if unit.kind == PROMPT:
             yield from _person(unit, context, text, str(session.get("asked", "")))
         else:
