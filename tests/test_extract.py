@@ -9,10 +9,11 @@ import pytest
 from conftest import shared
 
 from cortex_git.capture.extract import extract
+from cortex_git.capture.extract.context import Context
+from cortex_git.capture.extract.grammar import find
 from cortex_git.capture.extract.plans import outline
 from cortex_git.capture.extract.prose import passages, sentences
 from cortex_git.capture.extract.split import split
-from cortex_git.capture.extract.grammar import find
 from cortex_git.capture.units import Unit
 from cortex_git.config import Config
 from cortex_git.events import model
@@ -441,3 +442,16 @@ def test_precision_on_labelled_texts(name: str, kind: str, precision: float, rec
     shown, right, wanted = scored(name, kind)
     assert right / shown >= precision
     assert right / wanted >= recall
+
+
+@pytest.mark.parametrize("filling", ["word ", "слово ", "単語"])
+def test_a_secret_at_the_limit_of_a_content_leaves_no_start(filling: str) -> None:
+    """What is a secret goes before a long content is cut, so that no part of one is left without its name."""
+    key = "q7Rk-Vw2L_mXc9.TbHs4YdNf8JgKa"
+    size = len(filling.encode())
+    for room in range(8, 40):
+        start = filling * ((model.MAX_CONTENT - room) // size)
+        said = f'{start} {{"password": "{key}"}} end'
+        event = Context(Config(), "/r", "", "Ada", {}).event(unit("assistant"), model.KNOWLEDGE, said)
+        assert key[:4] not in event.content
+        assert len(event.content.encode()) <= model.MAX_CONTENT

@@ -214,6 +214,66 @@ def test_tokens_are_known_by_their_prefix(shape: tuple[str, int, str]) -> None:
             assert token not in redact(text)
 
 
+@pytest.mark.parametrize("shape", PREFIXED, ids=lambda shape: shape[0])
+def test_tokens_that_count_in_part_go(shape: tuple[str, int, str]) -> None:
+    """A run such as 1234567, a word or dots beside a random token do not make it a placeholder."""
+    form, length, letters = shape
+    chance = random.Random(form)
+    runs = ("1234567", "9876543", "deadbeef", "ABCDEFG", "abcdefg", "qwerty", "cafebabe")
+    for run in runs:
+        if set(run) <= set(letters):
+            at = chance.randrange(length - len(run) + 1)
+            rest = _some(chance, length - len(run), letters)
+            token = form.format(rest[:at] + run + rest[at:])
+            assert token not in redact(f"use {token}, please")
+    token = form.format(_some(chance, length, letters))
+    assert token not in redact(f"I used {token}... and it went")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "xoxb-123456789012-1234567890123-{}",
+        "xoxp-123456789012-123456789012-9876543210987-{}",
+        "xoxe.xoxp-1-{}",
+        "xapp-1-A0123456789-1234567890123-{}",
+        "xoxb-xxxxxxxxxxxx-xxxxxxxxxxxxx-{}",
+        "xoxb-EXAMPLE-{}",
+    ],
+)
+def test_numbers_beside_the_secret_part_do_not_excuse_it(form: str) -> None:
+    """The secret part of a token goes, whatever the account and the place before it look like."""
+    chance = random.Random(form)
+    for secret in ("AbCdEfGhIjKlMnOpQrStUvWx", *(_some(chance, 24) for _ in range(50))):
+        assert secret not in redact(f"SLACK={form.format(secret)}")
+        assert secret not in redact(f"posted with {form.format(secret)} today")
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "ghp_AbCdxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx",
+        "xoxb-123456789012-1234567890123-xxxxxxxxxxxxxxxxxxxxxxxx",
+        "xoxb-123456789012-your-token-here",
+        "xoxb-your-bot-token",
+        "glpat-your_access_token_here",
+        "AKIAIOSFODNN7EXAMPLE",
+        "sk-proj-abcd1234............",
+    ],
+)
+def test_tokens_that_are_filling_stay(token: str) -> None:
+    """A prefix with filling, masks or words in the secret's place is a placeholder."""
+    assert token == redact(token)
+
+
+def test_tokens_that_only_count_go() -> None:
+    """People try things out with tokens that count: after a provider's prefix they are taken for real."""
+    for token in ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "sk_live_1234567890abcdefghijklmn"):
+        assert token not in redact(f"use {token} here")
+
+
 @pytest.mark.parametrize("form", NAMED)
 def test_values_are_known_by_their_name(form: str) -> None:
     """A random value goes wherever a name, a flag or a place says that it is a secret."""

@@ -30,7 +30,9 @@ _REFERENCE = r"(?s:\$\$?[A-Za-z_]\w*|\$[{(].*|%\(?\w*\)?[sdr]|%\w+%|<.*|\{.*|\[.
 _TEMPLATE = r"\$\{\{?[^}]*\}\}?|\{\{[^}]*\}\}|\{[\w.]*\}|\$\([^)]*\)|<[^<>]*>|%s"
 _HASH = r"(?i:(?:sha\d{1,3}|md5|h1|blake2?b?)[-:=_])"
 _NUMBER = r"(?i:[-+0-9.,:/_TZ%]+(?:px|em|rem|ms|s|m|h|d|kb|mb|gb)?)"
-_COUNTED = r"(?i:1234567|abcdefg|0987654|9876543|qwerty|deadbeef|cafebabe)"
+_COUNTED = r"(?i:[0-9]*(?:1234567|0987654|9876543)[0-9]*|abcdefg[a-z]*|qwerty[a-z]*|deadbeef|cafebabe)"
+_LEFT_OUT = r"(?i:x{5,})|\.{3,}"
+_NUMBERED = r"(?<![A-Za-z0-9])[0-9]+[-_.]"
 _FILE = r"[\w./-]+\.(?:json|ya?ml|pem|crt|txt|toml|cfg|ini|conf|env|js|ts|tsx|py|go|rb|rs|sh|md|html|php|java)"
 _PATH = r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[\w.-]+/[\w.-]+/|file:"
 _FOLDER = r"^[~.]|(?:^|[/\\.:])[a-z_-]{3,}(?:[/\\.]|$)"
@@ -110,13 +112,13 @@ def stock(value: str) -> bool:
 
 @lru_cache(4096)
 def placeholder(value: str, counted: bool = True) -> bool:
-    """Whether a value only shows where a secret goes. `counted`: runs such as 1234567 show that, too."""
+    """Whether a value only shows where a secret goes. `counted`: it does, too, if runs such as 1234567 fill most of it."""
     if not value or reference(value):
         return True
     kinds = {char for char in value.lower() if char.isalnum()}
     if len(kinds) <= 2 or (len(value) >= 16 and len(kinds) <= 4):
         return True
-    if "EXAMPLE" in value or (counted and compiled(_COUNTED).search(value)):
+    if "EXAMPLE" in value or (counted and 2 * len(compiled(_COUNTED).sub("", value)) < len(value)):
         return True
     if value.isascii() and compiled(r"[^\w\s./:@<>\[\]-]").search(value):
         return False
@@ -131,8 +133,18 @@ def _filling(piece: str) -> bool:
 
 
 def masked(value: str) -> bool:
-    """Whether what follows a provider's prefix is filling, as in `ghp_xxxxxxxxxxxx`."""
-    return len(set(value)) < 6 or "xxxxxx" in value.lower() or placeholder(value)
+    """Whether what follows a provider's prefix is filling, as in `ghp_xxxxxxxxxxxx`.
+
+    Counting is none there: people try things out with tokens that count, and numbers of accounts
+    beside the secret part may count by chance.
+    """
+    if value.endswith(("EXAMPLE", "EXAMPLEKEY")):
+        return True
+    secret = compiled(_NUMBERED).sub("", value)
+    shown = compiled(_LEFT_OUT).sub("", secret)
+    if len(set(secret)) < 6 or (shown != secret and len(shown) < 16):
+        return True
+    return placeholder(shown.replace("EXAMPLE", ""), False)
 
 
 @lru_cache(4096)

@@ -170,7 +170,6 @@ _RUN = 14
 _TOKEN = bytes(97 if (chr(code).isalnum() and code < 128) or chr(code) in "_-." else 32 for code in range(256))
 
 
-
 def shapes(text: str, raw: bytes) -> Iterator[Span]:
     """What is a secret by its own form. `raw` is the text, one byte a character."""
     runs = {text[start:end] for start, end in _runs(text, raw)}

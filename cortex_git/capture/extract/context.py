@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from cortex_git.capture.units import PROMPT
-from cortex_git.events.model import Event
+from cortex_git.events.model import MAX_CONTENT, Event
+from cortex_git.events.redact import redact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Context:
         source = {"id": unit.id, "tool": unit.tool, **fields.pop("source", {})}
         return Event(
             type,
-            content,
+            # A secret is known by its whole form, so it goes before a long content is cut to its limit.
+            redact(content) if len(content) * 4 > MAX_CONTENT else content,
             time=unit.time,
             session=unit.session,
             agent="user" if by_person or unit.kind == PROMPT else unit.agent,
