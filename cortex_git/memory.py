@@ -59,6 +59,10 @@ class Memory:
         """
         repo = require(env.cwd, env.variables)
         if not repo.initialised:
+            if "cortex.cloneof" in repo.git_config():
+                raise CortexError(
+                    "git cortex is not set up here any more; its memory is kept, `git cortex init` brings it back"
+                )
             raise CortexError("this repository has no memory yet; start one with `git cortex init`")
         return cls(env, repo, open_backend(repo, prefer))
 

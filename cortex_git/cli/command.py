@@ -32,6 +32,14 @@ class Command(click.Command):
             )
         return self._help
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an error knows which command it is about."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
 
 class Listing(Command):
     """A command that takes `-5` for `-n 5`, as `git log` does."""

@@ -11,7 +11,9 @@ from cortex_git.cli import text
 from cortex_git.cli.command import Command
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import Selected, Selection, select, selecting
+from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
+from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
 from cortex_git.projections.prose import inline
@@ -41,18 +43,31 @@ _SECTIONS = {
 )
 @click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option("-o", "--output", metavar="FILE", help="Write to this file, in place of standard output.")
+@click.option("--private", is_flag=True, help="Take private memories along, which are left out otherwise.")
 @click.pass_obj
-def export(env: Env, selection: Selection, form: str, output: str | None) -> None:
+def export(env: Env, selection: Selection, form: str, output: str | None, private: bool) -> None:
     """Print the memory of this branch, oldest first, for other programs or people.
 
     JSON holds each event exactly as it is stored. As in `git cortex log`, --type or --everything tells which.
     """
     found = select(open_memory(env), selection)
+    if not private:
+        _leave_private_out(env, found)
     content = "".join(_FORMS[form](found))
     if output is None or output == "-":
         _write(env, content)
     else:
-        write_text(os.path.join(env.cwd, output), content)
+        try:
+            write_text(os.path.join(env.cwd, output), content)
+        except OSError as error:
+            raise CortexError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _leave_private_out(env: Env, found: Selected) -> None:
+    shared = [event for event in found.events if not event.private]
+    if len(shared) < len(found.events):
+        warn(env, f"{len(found.events) - len(shared)} private left out; `--private` takes them along")
+    found.events = shared
 
 
 def _write(env: Env, content: str) -> None:

@@ -91,12 +91,17 @@ class _Root(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments start with, or what was perhaps meant."""
+        """The command that the arguments start with, or what was perhaps meant; after `help` its help."""
+        if args[0] == "help":
+            if not args[1:]:
+                show_help(ctx)
+                ctx.exit()
+            args = [*args[1:], "-h"]
         if args[0] not in _COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], _COMMANDS, 1)
-            meant = f"; did you mean `{near[0]}`?" if near else ""
+            meant = f", did you mean `{near[0]}`?" if near else ";"
             raise UsageError(f"there is no command {args[0]!r}{meant} `git cortex -h` lists them")
         return super().resolve_command(ctx, args)
 
@@ -122,7 +127,7 @@ def cli(context: click.Context) -> None:
     """Memory for AI coding assistants, kept in the repository's own git.
 
     `git cortex init` sets a repository up; from then on memory comes by itself, and these commands look at it,
-    add to it and check it.
+    add to it and check it. `git cortex help COMMAND` explains one of them.
     """
     if context.invoked_subcommand is None:
         show_help(context)

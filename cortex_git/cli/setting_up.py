@@ -82,11 +82,14 @@ def _ask(env: Env, question: str, *, default: bool) -> bool:
         env.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
         env.stderr.flush()
         line = env.stdin.readline()
+        if not line:
+            env.stderr.write("\n")
+            raise CortexError("there was no answer; nothing was changed")
         answer = line.decode("utf-8", "replace").strip().lower()
         if answer in ("y", "yes", "n", "no"):
             return answer.startswith("y")
         if not answer:
-            return default and bool(line)
+            return default
 
 
 def _greet_next_session(env: Env) -> None:
