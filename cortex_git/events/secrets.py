@@ -220,7 +220,10 @@ def _prefixed(text: str, prefix: str, rest: str, kind: str) -> Iterator[Span]:
 
 def _pictured(prefix: str, rest: str) -> bool:
     """Whether a token is only the picture of one. Short prefixes also begin words."""
-    return masked(rest) or ((len(prefix) <= 3 or not rest.isalnum()) and wordy(rest))
+    if masked(rest):
+        return True
+    numbered = compiled(r"[0-9]{9,}-").match(rest)  # the number of an account, which no name starts with
+    return not numbered and (len(prefix) <= 3 or not rest.isalnum()) and wordy(rest)
 
 
 def _formed(text: str, part: str, whole: str, kind: str) -> Iterator[Span]:
