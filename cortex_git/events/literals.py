@@ -112,7 +112,7 @@ def stock(value: str) -> bool:
 
 @lru_cache(4096)
 def placeholder(value: str, counted: bool = True) -> bool:
-    """Whether a value only shows where a secret goes. `counted`: runs such as 1234567, if they fill it, show that, too."""
+    """Whether a value only shows where a secret goes. `counted`: runs such as 1234567 that fill it show that, too."""
     if not value or reference(value):
         return True
     kinds = {char for char in value.lower() if char.isalnum()}
