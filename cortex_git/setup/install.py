@@ -14,7 +14,7 @@ from cortex_git import assets
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import PATIENCE
-from cortex_git.setup import before, claude, clone, exclude, githooks, manpage, program, rules, settings
+from cortex_git.setup import before, blocks, claude, clone, exclude, githooks, manpage, program, rules, settings
 from cortex_git.store import keys, spool
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import Repo
@@ -206,9 +206,11 @@ def _install_git_hooks(repo: Repo, report: Report) -> None:
     hooks = githooks.install(repo)
     active = [hook.event for hook in hooks if hook.active]
     in_settings = any(hook.active and not hook.path for hook in hooks)
-    where = "in the repository's settings" if in_settings else "beside your own"
+    files = [Path(hook.path) for hook in hooks if hook.active and os.path.isfile(hook.path)]
+    beside = any(blocks.take(path.read_bytes()) != githooks.HEADER for path in files)
+    where = ", in the repository's settings" if in_settings else ", beside your own" if beside else ""
     shown = "all in place" if len(active) == len(hooks) else ", ".join(active) or "none active, see below"
-    report.lines.append(f"git hooks: {shown}" + (f", {where}" if active else ""))
+    report.lines.append(f"git hooks: {shown}" + (where if active else ""))
     report.attention += githooks.advice(repo, hooks)
 
 
