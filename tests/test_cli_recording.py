@@ -130,7 +130,10 @@ def test_what_was_deleted_in_a_commit_stays_away_and_that_is_said(ready: TestRep
     ready.git("rm", "--quiet", str(item))
     ready.commit(message="Rejected in review")
     assert [] == events(ready)
-    assert "it was taken out of the memory before" in ready.run("decide", "Use SQLite").err
+    again = ready.run("decide", "Use SQLite", check=False)
+    assert (1, "") == (again.status, again.out)
+    assert "was taken out of the memory before" in again.err
+    assert 1 == again.err.count("\n")
 
 
 def test_an_assistant_s_decision_is_a_proposal(ready: TestRepo) -> None:

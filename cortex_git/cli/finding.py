@@ -8,7 +8,7 @@ from typing import TextIO
 from cortex_git.cli.terminal import is_terminal
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
-from cortex_git.memory import STAYING, Memory, crosses
+from cortex_git.memory import STAYING, Memory, crosses, is_deletion
 from cortex_git.projections.items import item_files
 from cortex_git.search.index import Index
 from cortex_git.search.view import AllBut
@@ -31,6 +31,9 @@ class Sources:
         self._items: dict[str, str] = {}
         self.segments: dict[str, Admission | None] = {}
         self.gone: set[str] = set()
+        """Ids of items that a commit has deleted."""
+        self.there: set[str] = set()
+        """Ids of items that are in the commit: if they were deleted once, that was undone."""
 
     @classmethod
     def visible(cls, memory: Memory, rev: str | None = None) -> Sources:
@@ -50,7 +53,7 @@ class Sources:
         found = cls(memory)
         found._add(memory.refs().values(), None)
         found._add_items(memory.repo.head(), None)
-        found.gone = set()
+        found.gone, found.there = set(), set()
         return found
 
     def load(self, segments: Iterable[str]) -> Iterator[tuple[str, list[Event]]]:
@@ -72,6 +75,8 @@ class Sources:
         self._items = {blob: path for path, blob in files.items()}
         self.segments.update((blob, test) for blob in self._items)
         self.gone = self._memory.gone(head, files)
+        ever = self._memory.held(head)
+        self.there = {id for path in files for id in ever.get(path, ())}
 
 
 def open_index(memory: Memory, sources: Sources) -> Index:
@@ -99,4 +104,5 @@ class _Progress:
 
 def changes(index: Index, sources: Sources) -> Standing:
     """What was retracted, superseded and accepted, as far as the sources tell."""
-    return fold(index.events(model.STATE_CHANGES, sources.segments))
+    events = index.events(model.STATE_CHANGES, sources.segments)
+    return fold(event for event in events if not (is_deletion(event) and event.target in sources.there))

@@ -8,6 +8,7 @@ from cortex_git.cli.terminal import is_terminal, warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
+from cortex_git.projections import stage
 from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
 
@@ -25,11 +26,21 @@ def open_memory(env: Env) -> Memory:
         clone.settle(memory.repo)
         program.refresh(memory.repo)
     _drain(memory)
+    with contextlib.suppress(CortexError):
+        stage.unstage(memory.repo, set())
     if is_terminal(env.stderr):
         inactive = inactive_hooks(memory.repo)
         if inactive:
             warn(env, inactive)
     return memory
+
+
+def warn_of_settings(memory: Memory) -> None:
+    """One line about settings that are not as they should be, and so do not count."""
+    faults = memory.repo.faults()
+    if faults:
+        more = f"; and {len(faults) - 1} more, `git cortex doctor` lists them" if faults[1:] else ""
+        warn(memory.env, faults[0] + more)
 
 
 def _drain(memory: Memory) -> None:

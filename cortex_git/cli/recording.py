@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from cortex_git import live, snapshot
 from cortex_git.cli import text
+from cortex_git.cli.opening import warn_of_settings
 from cortex_git.cli.selection import SHORTEST
 from cortex_git.cli.terminal import Screen, wants_colour, warn, write_json
 from cortex_git.env import Env
-from cortex_git.errors import UsageError
+from cortex_git.errors import CortexError, UsageError
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.events.redact import redact_event
@@ -31,6 +33,7 @@ class Details(NamedTuple):
     as_json: bool = False
 
 
+_PATTERN = re.compile(r"[*?\[]")
 NO_DETAILS = Details()
 
 
@@ -68,9 +71,17 @@ def new_event(memory: Memory, type: str, content: str, details: Details = NO_DET
 
 
 def record(memory: Memory, type: str, content: str, details: Details) -> None:
-    """Store one event and say so, or that it was known already."""
+    """Store one event and say so, or that it was known already. Raises CortexError if it was taken out before."""
     env = memory.env
-    wanted = new_event(memory, type, content, details)
+    warn_of_settings(memory)
+    wanted = redact_event(new_event(memory, type, content, details))
+    _warn_of_missing(env, details.files)
+    standing = snapshot.standing(memory)
+    if standing.dead(wanted.id) or _is_gone(memory, wanted):
+        raise CortexError(
+            f"{wanted.id[:SHORTEST]} was taken out of the memory before, and stays so; "
+            "say it in other words to bring it back"
+        )
     new = store(memory, [wanted])
     stored = new[0] if new else _known(memory, wanted)
     standing = snapshot.standing(memory)
@@ -80,14 +91,34 @@ def record(memory: Memory, type: str, content: str, details: Details) -> None:
         out = Screen(env.stdout, wants_colour(env, memory.repo.git_config(), "auto"))
         known = "" if new else " (known already)"
         out.line(f"[{out.paint(stored.id[:SHORTEST], 'id')}] {text.label(stored)}: {text.headline(stored)}{known}")
-    if standing.dead(stored.id) or _is_gone(memory, stored):
-        warn(env, "it was taken out of the memory before, and stays so; say it in other words to bring it back")
+    lost = [] if new else _lost(wanted, stored)
+    if lost:
+        said = f"it is known already, and the {' and the '.join(lost)} given now will not be added to it"
+        warn(env, f"{said}; say it in other words to record them")
 
 
 def _known(memory: Memory, wanted: Event) -> Event:
-    """The stored copy of an event that was known. Secrets are taken out of what is stored, and that changes the id."""
-    clean = redact_event(wanted)
-    return next((event for event in memory.visible() if event.id == clean.id), clean)
+    """The stored copy of an event that was known."""
+    return next((event for event in memory.visible() if event.id == wanted.id), wanted)
+
+
+def _lost(wanted: Event, stored: Event) -> list[str]:
+    """The details that were given and that the stored copy lacks."""
+    found = {
+        "reason": wanted.reason and wanted.reason != stored.reason,
+        "alternatives": set(wanted.alternatives) - set(stored.alternatives),
+        "topic": wanted.topic and wanted.topic != stored.topic,
+        "files": set(wanted.files) - set(stored.files),
+        "mark `private`": wanted.private and not stored.private,
+    }
+    return [name for name, lacks in found.items() if lacks]
+
+
+def _warn_of_missing(env: Env, files: Sequence[str]) -> None:
+    """Say which of the files are not there: one may be still to come, or be misspelt."""
+    for path in files:
+        if path.strip() and not _PATTERN.search(path) and not os.path.lexists(os.path.join(env.cwd, path.strip())):
+            warn(env, f"there is no file {path} now; it is recorded all the same")
 
 
 def _is_gone(memory: Memory, event: Event) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,28 @@ if TYPE_CHECKING:
     from cortex_git.search.answer import Answer, Hit
 
 
-@click.command(cls=Listing)
+_EXCLUSION = re.compile(r"-(?!n\d+$)[^\W\d_].+", re.DOTALL)
+_CONDITION = re.compile(r"(?<!\S)-?(type|since|until):([^\s\"]+)")
+
+
+class _Query(Listing):
+    """A listing in whose arguments `-word` is no option but a word of the query."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, exclusions as what they are."""
+        end = args.index("--") if "--" in args else len(args)
+        options = [param for param in self.params if isinstance(param, click.Option) and not param.is_flag]
+        with_value = {name for option in options for name in option.opts}
+        others: list[str] = []
+        excluded: list[str] = []
+        for before, arg in zip(["", *args], args[:end], strict=False):
+            is_word = before not in with_value and _EXCLUSION.fullmatch(arg)
+            (excluded if is_word else others).append(arg)
+        words = [f'-"{arg[1:]}"' if len(arg.split()) > 1 else arg for arg in excluded]
+        return super().parse_args(ctx, [*others, "--", *words, *args[end + 1 :]])
+
+
+@click.command(cls=_Query)
 @click.argument("words", nargs=-1, required=True, metavar="WORDS")
 @selecting
 @click.option(
@@ -69,7 +91,7 @@ def search(
     if as_json:
         write_json(env, _as_dict(answer, standing, explain))
         return
-    hints = _hints(answer)
+    hints = _hints(answer, query, env.now())
     if not is_terminal(env.stdout):  # where another program reads, only what was found is output
         for hint in hints:
             env.stderr.write(f"git cortex: {hint}\n")
@@ -95,12 +117,13 @@ def _answer(memory: Memory, query: str, selection: Selection, max_count: int | N
     index = open_index(memory, sources)
     try:
         standing = changes(index, sources)
+        standing.retracted |= sources.gone
         shown = selection.withdrawn or selection.everything
         answer = index.search(
             query,
             limit=max_count or memory.config.search_limit or 1,
             segments={id: _all_of(test, wanted) for id, test in sources.segments.items()},
-            hidden=sources.gone if shown else sources.gone | standing.retracted | set(standing.superseded),
+            hidden=() if shown else standing.retracted | set(standing.superseded),
             scopes=SCOPES if selection.everything and not selection.types else (),
             now=memory.env.now(),
             type=sorted(selection.types),
@@ -116,11 +139,12 @@ def _all_of(test: Callable[[Event], bool] | None, wanted: list[Callable[[Event],
     return lambda event: all(one(event) for one in wanted)
 
 
-def _hints(answer: Answer) -> list[str]:
+def _hints(answer: Answer, query: str, now: str) -> list[str]:
     """What to know before one reads what was found."""
     hints = []
     if not answer.hits:
         hints.append("nothing was found")
+        hints += _misread(query, now)
     elif answer.verdict == "WEAK":
         hints.append("nothing says just that; this is the nearest")
     if answer.left_out:
@@ -129,18 +153,29 @@ def _hints(answer: Answer) -> list[str]:
     return hints
 
 
+def _misread(query: str, now: str) -> Iterator[str]:
+    """What looks like a condition in a query and was searched for as words, since it makes no sense as one."""
+    from cortex_git.search.fields import Filter
+
+    for name, value in _CONDITION.findall(query):
+        try:
+            Filter(name, [part for part in value.split(",") if part], now)
+        except UsageError as error:
+            yield f"{name}:{value} was taken as words: {error}"
+
+
 def _lines(answer: Answer, standing: Standing, out: Screen, oneline: bool) -> Iterator[str]:
     for hit in answer.hits:
         event, dead = hit.event, text.flag(hit.event, standing)
-        kind = text.label(event)
+        kind, private = text.label(event), "(private) " if event.private else ""
         if oneline:
-            yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind:<10} {_marked(hit, out)}"
+            yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind:<10} {private}{_marked(hit, out)}"
             continue
         said = event.author if event.agent == "user" and event.author else event.agent
         facts = [dead or text.status(event, standing), one_line(said), text.local_time(event.time)]
         facts.append(one_line(event.branch))
         yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind} ({', '.join(fact for fact in facts if fact)})"
-        yield f"    {_marked(hit, out)}"
+        yield f"    {private}{_marked(hit, out)}"
 
 
 def _marked(hit: Hit, out: Screen) -> str:

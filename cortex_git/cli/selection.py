@@ -15,7 +15,7 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.store.repo import Repo
-from cortex_git.views.standing import Standing, fold
+from cortex_git.views.standing import Standing, fold, unique
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "decision": (model.DECISION,),
@@ -195,9 +195,16 @@ def select(memory: Memory, selection: Selection) -> Selected:
     Raises CortexError if there is no such branch, UsageError for a date that is none.
     """
     wanted = tests(memory, selection)
-    pool = memory.everything() if selection.all_branches else memory.visible(selection.branch)
-    found = Selected([], pool)
     keep_dead = selection.withdrawn or selection.everything
+    pool = memory.everything() if selection.all_branches else memory.visible(selection.branch)
+    gone: list[Event] = []
+    if keep_dead and not selection.all_branches:
+        from cortex_git.cli.withdrawn import deleted
+
+        gone = deleted(memory, selection.branch)
+        pool = unique([*pool, *gone])
+    found = Selected([], pool)
+    found.standing.retracted.update(event.id for event in gone)
     for event in pool:
         alive = keep_dead or not found.standing.dead(event.id)
         if alive and all(test(event) for test in wanted):

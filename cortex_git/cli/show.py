@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from cortex_git.cli import text
@@ -9,12 +11,14 @@ from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import Selected
 from cortex_git.cli.terminal import screen, write_json
+from cortex_git.cli.withdrawn import deleted
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.projections.items import item_files
+from cortex_git.views.standing import Standing, unique
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -27,34 +31,51 @@ _HEX = frozenset("0123456789abcdef")
 def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
     """Show memories in full: the reason, what it was chosen over, and where it comes from.
 
-    An ID may be shortened as far as it stays unambiguous. In its place a commit may be named (`HEAD`, a branch, a
-    hash): then what was recorded while it was checked out, and what it brought into `.cortex/`.
+    An ID may be shortened as far as it stays unambiguous, to at least 4 digits. In its place a commit may be named
+    (`HEAD`, a branch, a hash): then what was recorded while it was checked out, and what it brought into `.cortex/`.
+
+    \b
+    Layer       how it came here: `user` said by a person, `tag` written down by the assistant,
+                `structural` taken from what the assistant did, `keyword` guessed from its words
+    Confidence  how sure it is that it is meant so, 0 to 1; what is below the setting
+                projections.min_confidence is not shown in lists
+    Salience    how much things of its type matter, 0 to 1: a decision more than a file
     """
     memory = open_memory(env)
-    pool = memory.everything()
-    events = [event for id in ids for event in _meant(memory, id, pool)]
-    found = Selected(events, pool)
+    seen, gone = memory.visible(), deleted(memory)
+    pool = unique([*memory.everything(), *gone])
+    events = [event for id in ids for event in _meant(memory, id, seen, pool)]
+    standing = _standings(seen, gone, pool)
     if as_json:
-        write_json(env, [text.as_dict(event, found.standing) for event in events])
+        write_json(env, [text.as_dict(event, standing(event)) for event in events])
         return
     with screen(env, memory.repo.git_config(), color, paged=True) as out:
         for number, event in enumerate(events):
             if number:
                 out.line()
-            for line in text.block(event, found.standing, out, full=True):
+            for line in text.block(event, standing(event), out, full=True):
                 out.line(line)
 
 
-def _meant(memory: Memory, id: str, pool: list[Event]) -> list[Event]:
+def _standings(seen: list[Event], gone: list[Event], pool: list[Event]) -> Callable[[Event], Standing]:
+    """Which standing counts for an event: that of this branch if it knows the event, else that of all branches."""
+    here, everywhere = Selected([], seen).standing, Selected([], pool).standing
+    here.retracted.update(event.id for event in gone)
+    known = {event.id for event in [*seen, *gone]}
+    return lambda event: here if event.id in known else everywhere
+
+
+def _meant(memory: Memory, id: str, seen: list[Event], pool: list[Event]) -> list[Event]:
     """The event that an id names, else the events of a commit."""
     digits = id.strip().lower()
     if len(digits) >= 4 and not set(digits) - _HEX:
-        for place in (memory.visible(), pool):
+        for place in (seen, pool):
             if any(event.id.startswith(digits) for event in place):
                 return [memory.find(digits, place)]
     status, out, _ = memory.repo.git_status("rev-parse", "--verify", "--quiet", "--end-of-options", f"{id}^{{commit}}")
     if status:
-        raise CortexError(f"there is no memory and no commit {id!r}; `git cortex log --all` lists the memories")
+        short = " (an id needs at least 4 digits)" if len(digits) < 4 and not set(digits) - _HEX else ""
+        raise CortexError(f"there is no memory and no commit {id!r}{short}; `git cortex log --all` lists the memories")
     commit = out.decode().strip()
     events = _of_commit(memory, commit, pool)
     if not events:

@@ -10,14 +10,18 @@ import click
 from cortex_git.cli import plan as plans
 from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
-from cortex_git.cli.opening import open_memory
+from cortex_git.cli.opening import open_memory, warn_of_settings
 from cortex_git.cli.selection import LABELS
 from cortex_git.cli.terminal import Screen, one_line, screen, write_json
 from cortex_git.env import Env
+from cortex_git.errors import CortexError
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.pending import pending
+from cortex_git.pending import Pending, pending
+from cortex_git.projections import worktree
+from cortex_git.projections.items import render_plan
+from cortex_git.setup import claude, rules
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store import keys, spool
 from cortex_git.views.standing import Standing, fold
@@ -57,6 +61,7 @@ _SINGULARS = {
 def status(env: Env, as_json: bool, color: str) -> None:
     """Say how things stand: the branch, its memory, its plan, what the next commit will bring, whether hooks work."""
     memory = open_memory(env)
+    warn_of_settings(memory)
     facts = _facts(memory)
     if as_json:
         write_json(env, facts)
@@ -82,10 +87,10 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "plan": plans.as_dict(standing.plan),
         "next_commit": {
             "events": [text.as_dict(event, standing) for event in coming.events],
-            "plan": coming.plan is not None,
+            "plan": _brings_plan(memory, coming, branch),
         },
         "uncommitted": _uncommitted(memory, alive, head),
-        "private": sum(event.private for event in alive),
+        "private": sum(event.private and event.type in model.SEMANTIC for event in alive),
         "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
         "hooks": _hooks(memory),
     }
@@ -106,9 +111,31 @@ def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
     return sum(event.type in model.SEMANTIC and event.id not in held for event in alive)
 
 
+def _brings_plan(memory: Memory, coming: Pending, branch: str | None) -> bool:
+    """Whether the next commit changes the file of the plan."""
+    plan, repo = coming.plan, memory.repo
+    if plan is None or branch is None or plan.event.private or repo.work_tree is None:
+        return False
+    path, data = render_plan(plan, coming.key, branch, [tick for tick in plan.ticks if not tick.private])
+    if worktree.read(repo, path) != data:
+        return True
+    return worktree.index_entries(repo, None, [path]) != worktree.head_entries(repo, [path])
+
+
 def _hooks(memory: Memory) -> dict[str, Any]:
-    problem = inactive_hooks(memory.repo)
+    problem = inactive_hooks(memory.repo) or _claude_problem(memory)
     return {"active": not problem, "problem": problem}
+
+
+def _claude_problem(memory: Memory) -> str:
+    """What keeps the assistant's hooks from working; empty if nothing does."""
+    if not rules.wanted(memory.repo):
+        return ""
+    try:
+        found = claude.problems(memory.repo, memory.env)
+    except (CortexError, OSError) as error:
+        found = [str(error)]
+    return f"{found[0]} (`git cortex doctor`)" if found else ""
 
 
 def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
@@ -123,9 +150,9 @@ def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
         yield f"        of types that a newer git-cortex knows: {unknown}"
     yield f"Plan: {_plan_line(facts['plan'])}"
     yield from _next_commit(facts["next_commit"], out)
-    yield f"In no commit: {facts['uncommitted']} ({facts['private']} private)"
+    yield f"Not in a commit yet: {facts['uncommitted']} ({facts['private']} private)"
     waiting, bad = facts["spool"]["waiting"], facts["spool"]["bad"]
-    yield f"Spool: {waiting} waiting, {bad} set aside" + (" (`git cortex doctor`)" if bad else "")
+    yield f"Waiting to be stored: {waiting}" + (f", {bad} set aside (`git cortex doctor`)" if bad else "")
     problem = facts["hooks"]["problem"]
     yield "Hooks: " + (out.paint(one_line(problem), "bad") if problem else out.paint("active", "good"))
 
@@ -143,7 +170,10 @@ def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
     if not events and not coming["plan"]:
         yield "Next commit: brings nothing into .cortex/"
         return
-    yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
+    if not events:
+        yield "Next commit: brings the plan into .cortex/"
+    else:
+        yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
     for event in events[:_SHOWN]:
         name = LABELS.get(event["type"], event["type"])
         yield f"    {out.paint(event['id'][:7], 'id')} {name}: {one_line(event['content'])[:100]}"

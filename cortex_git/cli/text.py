@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,6 +15,7 @@ from cortex_git.views.standing import Standing
 
 Short = Callable[[str], str]
 _WIDTH = 10
+_WORD = re.compile(r"[\w+#]+")
 _STATUS_STYLES = {"accepted": "good", "rejected": "bad", "deprecated": "dim", "superseded": "dim"}
 
 
@@ -45,7 +47,9 @@ def oneline(event: Event, standing: Standing, short: Short, screen: Screen) -> s
     """An event on one line: id, type, content, reason."""
     dead = flag(event, standing)
     mark = f"({dead}) " if dead else ""
-    because = f", because {one_line(event.reason)}" if event.reason else ""
+    mark += "(private) " if event.private else ""
+    said = is_said(event.reason, headline(event))
+    because = f", because {one_line(event.reason)}" if event.reason and not said else ""
     kind = label(event).ljust(_WIDTH)
     text = f"{mark}{headline(event)}{because}"
     return f"{screen.paint(short(event.id), 'id')} {kind} {screen.paint(text, 'dim') if dead else text}"
@@ -57,16 +61,23 @@ def headline(event: Event) -> str:
     return next((line for line in lines if line), "")
 
 
+def is_said(part: str, text: str) -> bool:
+    """Whether a text says a part of it already, word by word."""
+    wanted = " ".join(_WORD.findall(part.casefold()))
+    return bool(wanted) and f" {wanted} " in f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
 def block(event: Event, standing: Standing, screen: Screen, *, full: bool = False) -> Iterator[str]:
     """An event as several lines, without an empty one at the end; with `full` all that is known of it."""
     state = status(event, standing)
     shown = f" ({screen.paint(state, _STATUS_STYLES.get(state, 'bold'))})" if state else ""
+    shown += " (private)" if event.private else ""
     yield screen.paint(f"event {event.id}", "id") + shown
     yield from (f"{name + ':':<12}{value}" for name, value in _head(event, standing, full) if value)
     yield ""
     for line in harmless(event.content).splitlines() or [""]:
         yield f"    {line}".rstrip()
-    tail = [(name, value) for name, value in _tail(event) if value]
+    tail = [(name, value) for name, value in _tail(event, "" if full else event.content) if value]
     if tail:
         yield ""
     for name, value in tail:
@@ -99,9 +110,10 @@ def _successor(event: Event, standing: Standing) -> str:
     return f"by {one_line(by)}" if by else ""
 
 
-def _tail(event: Event) -> Iterator[tuple[str, str]]:
-    yield "Because", one_line(event.reason)
-    yield "Over", "; ".join(map(one_line, event.alternatives))
+def _tail(event: Event, said: str) -> Iterator[tuple[str, str]]:
+    """The details, but for what was said in a text already."""
+    yield "Because", "" if is_said(event.reason, said) else one_line(event.reason)
+    yield "Over", "; ".join(one_line(choice) for choice in event.alternatives if not is_said(choice, said))
     yield "Topic", one_line(event.topic)
     yield "Files", ", ".join(map(one_line, event.files))
 
