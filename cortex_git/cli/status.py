@@ -20,7 +20,7 @@ from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.pending import Pending, pending
 from cortex_git.projections import worktree
-from cortex_git.projections.items import render_plan
+from cortex_git.projections.items import PLANS, render_plan
 from cortex_git.setup import claude, rules
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store import keys, spool
@@ -108,6 +108,8 @@ def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
 def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
     """How many memories are in this clone's notes only, since no commit holds them."""
     held = {id for ids in memory.held(head).values() for id in ids}
+    plan_files = {path: blob for path, blob in memory.items(head).items() if path.startswith(PLANS)}
+    held.update(event.id for event in memory.item_events(plan_files))
     return sum(event.type in model.SEMANTIC and event.id not in held for event in alive)
 
 
