@@ -66,7 +66,7 @@ def load(path: str, cache: str) -> tuple[Config, list[str]]:
     except OSError:
         return Config(), []
     stamp = [status.st_size, status.st_mtime_ns, list(SETTINGS)]
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         with open(cache, encoding="utf-8") as file:
             kept = json.load(file)
         if kept["stamp"] == stamp:

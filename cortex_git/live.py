@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def refresh(memory: Memory, *, rules: bool = True) -> str:
+def refresh(memory: Memory, *, rules: bool | None = None) -> str:
     """Bring the live view of the branch that is checked out up to date and return its briefing.
 
     The briefing is empty while there is nothing to say. With `rules` the rules file, which the
-    assistant reads when it starts the next time, is brought up to date too.
+    assistant reads when it starts the next time, is brought up to date too; None: unless we run
+    inside of a session, which has read it already.
     """
     branch, head = memory.position()
     key = keys.lookup(memory.repo, branch, memory.refs()).value
@@ -43,7 +44,7 @@ def refresh(memory: Memory, *, rules: bool = True) -> str:
         kept = {"stamp": stamp, "source": source, "text": text}
         keep_json(path, kept)
     text = str(kept["text"])
-    if rules:
+    if rules or (rules is None and "CLAUDE_CODE_SESSION_ID" not in memory.env.variables):
         write_rules(memory.repo, text)
     return text
 

@@ -24,15 +24,16 @@ _PLANS = frozenset({model.PLAN, model.STEP})
 
 
 class Pending:
-    """`events` become items, `plan` is the branch's plan, and `key` its key."""
+    """`events` become items, `plan` is the branch's plan, and `key` its key; `had_plan`: it has or had one."""
 
-    __slots__ = ("events", "held", "key", "plan")
+    __slots__ = ("events", "had_plan", "held", "key", "plan")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.held: set[str] = set()
         self.events: list[Event] = []
         self.plan: Plan | None = None
+        self.had_plan = False
 
 
 def is_item(event: Event, config: Config) -> bool:
@@ -63,6 +64,7 @@ def pending(memory: Memory) -> Pending:
         standing = standing_of(memory)
         loaded = {event.id: event for event in memory.read(set(missing.values()))}
         found.events = [loaded[id] for id in missing if id in loaded and not standing.dead(id)]
+        found.had_plan = kept["plans"]
         found.plan = standing.plan if kept["plans"] else None
     return found
 

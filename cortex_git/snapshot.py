@@ -11,7 +11,7 @@ import os
 
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
-from cortex_git.projections.items import PLANS, events_of
+from cortex_git.projections.items import FOLDER, PLANS, events_of
 from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.essence import KEPT, Essence, Incomplete
@@ -64,7 +64,11 @@ class View:
         if not any(event.type == model.PLAN for event in events):
             plans = self._memory.item_events(self._plan_files)
             events += (event for event in plans if event.branch == self._branch)
-        return fold(events)
+        found = fold(events)
+        if self._branch == self._memory.repo.default_branch():
+            # What stands on the branch that others build on has been accepted by being merged there.
+            found.accepted |= self._common.committed()
+        return found
 
     def _loose(self) -> Iterable[Event]:
         for tip in self._seen.loose.values():
@@ -106,6 +110,10 @@ class _Snapshot:
         except Incomplete:  # another process was faster, and what we counted on is not there any more
             self._restart(self._head, dict(self._tips))
         return [event for id, event in self._loaded().events.items() if id not in self._hidden]
+
+    def committed(self) -> set[str]:
+        """The ids of the events that stand in files of the commit."""
+        return self._loaded().found_under(FOLDER)
 
     def carry(self, head: str | None, tips: Mapping[str, str]) -> None:
         """Bring what is kept to a position: items of the commit `head`, if any, and refs up to `tips`."""

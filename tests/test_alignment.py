@@ -196,6 +196,74 @@ def test_a_name_that_is_used_again_starts_empty(team: TestRepo) -> None:
     assert set() == seen(team)
 
 
+def test_facts_of_two_branches_merge_without_conflict(team: TestRepo) -> None:
+    """A fact that was learned before a branch was made, and one on each side after, are all there after the merge."""
+    team.run("learn", "Fact one")
+    team.git("switch", "-qc", "feature")
+    team.run("learn", "Fact two")
+    team.commit({"g": "1\n"})
+    team.git("switch", "-q", "main")
+    team.run("learn", "Fact three")
+    team.commit({"h": "1\n"})
+
+    team.git("merge", "-q", "--no-edit", "feature")
+
+    found = {event["content"] for event in json.loads(team.run("log", "--json", "--type", "learned").out)}
+    assert {"Fact one", "Fact two", "Fact three"} == found
+    assert clean(team)
+
+
+def test_a_plan_that_was_dropped_is_gone_for_everybody(team: TestRepo) -> None:
+    """The next commit takes the file of a dropped plan out, so that no clone follows it."""
+    team.run("plan", "Ship it", "build", "test")
+    team.commit({"g": "1\n"})
+    assert 1 == len(team.git("ls-files", ".cortex/plans").splitlines())
+
+    team.run("plan", "drop")
+    team.commit({"h": "1\n"})
+
+    assert "" == team.git("ls-files", ".cortex/plans")
+    assert clean(team)
+
+
+def test_a_new_memory_brings_no_empty_pages(team: TestRepo) -> None:
+    """Until something is recorded there is no page that says that nothing is."""
+    team.commit({"g": "1\n"})
+
+    pages = [name for name in team.git("ls-files", ".cortex").splitlines() if name.endswith(".md")]
+    assert [".cortex/README.md"] == pages
+
+
+def test_a_reviewer_can_bring_an_item_back(team: TestRepo) -> None:
+    """What a user stages is committed as it is, also if it is an item that we staged once."""
+    decide(team, "Use SQLite")
+    team.commit({"g": "1\n"})
+    team.git("revert", "--no-edit", "HEAD")
+    team.git("checkout", "HEAD~1", "--", ".cortex/decisions")
+
+    team.git("commit", "-qm", "Back again")
+
+    assert 1 == len(items(team))
+    assert {"Use SQLite"} == seen(team)
+
+
+def test_any_command_puts_back_what_an_aborted_commit_left(team: TestRepo) -> None:
+    """After a commit that failed, pages that it had rendered do not stand in the way of a switch."""
+    decide(team, "Use SQLite")
+    team.commit({"g": "1\n"})
+    team.git("branch", "other", "HEAD~1")
+    decide(team, "Use WAL")
+    team.write({"g": "2\n"})
+    team.git("commit", "-qa", check=False, variables={"GIT_EDITOR": "false"})
+    team.git("reset", "-q", "g")
+    team.git("checkout", "-q", "g")
+
+    team.run("status")
+
+    assert clean(team)
+    team.git("switch", "-q", "other")
+
+
 def test_an_aborted_commit_leaves_nothing_behind(team: TestRepo) -> None:
     """An item staged for a commit that was aborted does not land on another branch."""
     team.git("switch", "-qc", "feature")

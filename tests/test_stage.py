@@ -45,6 +45,7 @@ class Pending:
         self.events = events or []
         self.held = held or set()
         self.plan = plan
+        self.had_plan = plan is not None
         self.key = "9ab3c2ffffff"
 
 

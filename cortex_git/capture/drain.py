@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import zlib
 
 from cortex_git.capture import claude, transcript
 from cortex_git.capture.extract import extract
 from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
-from cortex_git.events.redact import redact_event
+from cortex_git.events.redact import redact, redact_event
 from cortex_git.store import notes, spool
 from cortex_git.store.locking import Lock, read_json, write_json
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
 
+BUDGET = 4.0
+"""How long a drain goes on reading transcripts, in seconds; a hook has 10 in all."""
+_PIECE = 1024 * 1024
+_ABANDONED = 3600.0
 _BATCH = 500
 _RECENT = 4000
 _FINGERPRINT = 256
@@ -59,62 +64,135 @@ def drain(repo: Repo, backend: Backend, config: Config, *, patience: float) -> D
                 return done
         except OSError as error:
             raise CortexError(f"{repo.home} cannot be written ({error.strerror}); make it writable") from error
-        state = _State(repo)
-        while names := spool.names(repo.home)[:_BATCH]:
-            _drain_batch(repo, backend, config, state, names, done)
+        _Drain(repo, backend, config, done).run()
     return done
 
 
-def _drain_batch(repo: Repo, backend: Backend, config: Config, state: _State, names: list[str], done: Drained) -> None:
-    units: list[Unit] = []
-    transcripts: dict[str, str] = {}
-    taken: list[str] = []
-    for name in names:
-        try:
-            record = spool.read(repo.home, name)
-            if record is not None:
-                units += _units(repo, record, transcripts)
-            taken.append(name)
-        except Exception as error:  # whatever one payload does to us, it must not stop the others
-            done.faults.append(f"{name} was set aside in spool/bad: {type(error).__name__}: {error}")
-            spool.set_aside(repo.home, name)
-    for path, branch in transcripts.items():
-        try:
-            units += _transcript_units(state, path, branch, done)
-        except Exception as error:
-            done.faults.append(f"{os.path.basename(path)} could not be read: {type(error).__name__}: {error}")
-    events = _events(repo, config, units, state)
-    if events:
-        writer = notes.Writer(repo, backend, config)
-        writer.write(events)
-        done.refs = writer.refs
-        done.events += sum(map(len, events.values()))
-        state.remember(event.id for group in events.values() for event in group)
-    state.save()
-    spool.discard(repo.home, taken)
+class _Drain:
+    """One drain: batch by batch of the spool, and within a batch piece by piece of the transcripts that it names.
+
+    Each piece is stored with how far it goes before the next one is read. What there is no time
+    for stays in the spool, so that a long transcript delays nobody and is taken in by and by.
+    """
+
+    def __init__(self, repo: Repo, backend: Backend, config: Config, done: Drained) -> None:
+        self._repo = repo
+        self._backend = backend
+        self._config = config
+        self._done = done
+        self._state = _State(repo)
+        self._deadline = time.monotonic() + BUDGET
+
+    def run(self) -> None:
+        """Take in what waits, as far as there is time."""
+        late: set[str] = set()
+        while not late and (names := spool.names(self._repo.home)[:_BATCH]):
+            late = self._batch(names)
+
+    def _batch(self, names: list[str]) -> set[str]:
+        """Store some records; returns those whose transcripts there was no time for."""
+        units: list[Unit] = []
+        transcripts: dict[str, _Source] = {}
+        taken: list[str] = []
+        newest = 0.0
+        for name in names:
+            try:
+                record = spool.read(self._repo.home, name)
+                if record is not None:
+                    units += _units(self._repo, record, transcripts)
+                    newest = max(newest, record.time)
+                taken.append(name)
+            except Exception as error:  # whatever one payload does to us, it must not stop the others
+                self._done.faults.append(f"{name} was set aside in spool/bad: {type(error).__name__}: {error}")
+                spool.set_aside(self._repo.home, name)
+        late: set[str] = set()
+        for path, source in transcripts.items():
+            try:
+                units = self._transcript(path, source.branch, units)
+            except TimeoutError:
+                units = []
+                late |= source.records
+            except Exception as error:
+                self._done.faults.append(f"{os.path.basename(path)} could not be read: {type(error).__name__}: {error}")
+        self._store(units)
+        spool.discard(self._repo.home, [name for name in taken if name not in late])
+        spool.sweep(self._repo.home, newest - _ABANDONED)
+        return late
+
+    def _transcript(self, path: str, branch: str, before: list[Unit]) -> list[Unit]:
+        """Take in a transcript piece by piece; what is still to be stored is given and returned.
+
+        Raises TimeoutError if the time is up before its end; then nothing is left to be stored.
+        """
+        units, size = before, _PIECE
+        while os.path.isfile(path):
+            start = self._state.offset(path)
+            reading = transcript.read(path, start, size)
+            if reading.more and reading.offset <= start:
+                size *= 2  # a call whose result comes much later holds up the piece
+                continue
+            self._done.faults += reading.faults
+            for unit in reading.units:
+                unit.branch = unit.branch or branch
+            units = [*units, *reading.units]
+            self._state.advance(path, reading.offset)
+            if not reading.more:
+                break
+            self._store(units)
+            units = []
+            if time.monotonic() > self._deadline:
+                raise TimeoutError
+        return units
+
+    def _store(self, units: Sequence[Unit]) -> None:
+        """Store what was said and done, and then how far that goes."""
+        events = _events(self._repo, self._config, units, self._state)
+        if events:
+            writer = notes.Writer(self._repo, self._backend, self._config)
+            writer.write(events)
+            self._done.refs = writer.refs
+            self._done.events += sum(map(len, events.values()))
+            self._state.remember(event.id for group in events.values() for event in group)
+        self._state.save()
 
 
-def _units(repo: Repo, record: spool.Record, transcripts: dict[str, str]) -> Sequence[Unit]:
+class _Source:
+    """A transcript that waits: the branch at that time, and the records that name it."""
+
+    __slots__ = ("branch", "records")
+
+    def __init__(self, branch: str) -> None:
+        self.branch = branch
+        self.records: set[str] = set()
+
+
+def _units(repo: Repo, record: spool.Record, transcripts: dict[str, _Source]) -> Sequence[Unit]:
     """What one payload says; a transcript that it names is noted down for reading."""
-    payload = json.loads(record.payload)
+    # A byte that is no UTF-8 costs a character; the payload is read all the same.
+    payload = json.loads(record.payload.decode("utf-8", "replace"), parse_int=_whole)
     if not isinstance(payload, dict):
         raise spool.BadRecord("the payload is no JSON object")
     branch = repo.branch_of(record.head_line) or ""
     payload.setdefault("hook_event_name", record.event)
     for path in claude.transcripts(payload):
-        transcripts.setdefault(path, branch)
+        transcripts.setdefault(path, _Source(branch)).records.add(record.name)
     return claude.units(payload, rfc3339(record.time), branch)
 
 
-def _transcript_units(state: _State, path: str, branch: str, done: Drained) -> Sequence[Unit]:
-    if not os.path.isfile(path):
-        return []
-    reading = transcript.read(path, state.offset(path))
-    done.faults += reading.faults
-    state.advance(path, reading.offset)
-    for unit in reading.units:
-        unit.branch = unit.branch or branch
-    return list(reading.units)
+def _redacted(value: Any) -> Any:
+    """A value from JSON with the secrets taken out of all its texts."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redacted(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _redacted(item) for name, item in value.items()}
+    return value
+
+
+def _whole(digits: str) -> float | int:
+    """A number in JSON. Python refuses to read very long ones as whole numbers."""
+    return int(digits) if len(digits) < 100 else float(digits)
 
 
 def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) -> dict[str | None, list[Event]]:
@@ -124,6 +202,9 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
     here, head = repo.branch(), repo.head() or ""
     grouped: dict[str | None, list[Event]] = {}
     seen = set(state.recent)
+    # Before anything is cut to size: half a secret is not recognised as one.
+    for unit in units:
+        unit.text, unit.answer, unit.input = redact(unit.text), redact(unit.answer), _redacted(unit.input)
     for event in extract(units, config, author=repo.author(), root=repo.work_tree or "", memo=state.memo):
         clean = redact_event(event)
         if clean.id in seen:

@@ -31,18 +31,22 @@ _SPEAKERS = (b'"assistant"', b'"user"', b'"queue-operation"', b'"queued_command"
 
 
 class Reading:
-    """What was read: the units in the order of the file, the byte offset to go on from, and what was wrong."""
+    """What was read: the units in the order of the file, the byte offset to go on from, and what was wrong.
 
-    __slots__ = ("faults", "offset", "units")
+    `more` says that the limit was reached before the end of the file.
+    """
 
-    def __init__(self, units: list[Unit], offset: int, faults: list[str]) -> None:
+    __slots__ = ("faults", "more", "offset", "units")
+
+    def __init__(self, units: list[Unit], offset: int, faults: list[str], more: bool) -> None:
         self.units = units
         self.offset = offset
         self.faults = faults
+        self.more = more
 
 
-def read(path: str, offset: int = 0) -> Reading:
-    """Read the transcript at `path` from the byte `offset`.
+def read(path: str, offset: int = 0, limit: int | None = None) -> Reading:
+    """Read the transcript at `path` from the byte `offset`, at least `limit` bytes if it has them, or all of it.
 
     A last line that is not whole yet is left for the next time, and so is a tool call without
     its result, with all that follows it: what is read again then gives the same events. An
@@ -51,6 +55,7 @@ def read(path: str, offset: int = 0) -> Reading:
     records = Records(path)
     faults: list[str] = []
     end = offset
+    more = False
     with open(path, "rb") as file:
         if not 0 <= offset <= os.fstat(file.fileno()).st_size:
             end = offset = 0
@@ -62,7 +67,10 @@ def read(path: str, offset: int = 0) -> Reading:
                 end, fault = _take(records, start, line)
             if fault and len(faults) < _MAX_FAULTS:
                 faults.append(f"{os.path.basename(path)}: the line at byte {start} {fault}")
-    return Reading(records.units, records.resume(end), faults)
+            more = limit is not None and end - offset >= limit
+            if more:
+                break
+    return Reading(records.units, records.resume(end), faults, more)
 
 
 def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[int, bytes | None, int]]:

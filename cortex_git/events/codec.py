@@ -96,7 +96,7 @@ def decode_segment(data: bytes, types: Collection[str] | None = None) -> tuple[l
     """
     try:
         values = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _decode_lines(data)
     if not isinstance(values, list):
         return [], 1
@@ -116,7 +116,7 @@ def _decode_lines(data: bytes) -> tuple[list[Event], int]:
             continue
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             bad += 1
             continue
         event = from_dict(value) if isinstance(value, dict) else None

@@ -31,7 +31,9 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     if event == "SessionStart":
         _greet(memory, env)
     else:
-        live.refresh(memory)
+        # A rules file that changes in mid-session is put before the model once more, beside what it has of it. So it
+        # is written when the session ends, and before a compaction, after which it is read anew.
+        live.refresh(memory, rules=event in ("SessionEnd", "PreCompact"))
 
 
 def _spool_input(repo: Repo, event: str, env: Env) -> None:

@@ -45,9 +45,11 @@ def post_commit(memory: Memory) -> None:
     tie(memory)
     from cortex_git import live
     from cortex_git.pending import settle
+    from cortex_git.projections import stage
 
     live.refresh(memory)
     settle(memory)
+    stage.settle(memory.repo)
 
 
 def tie(memory: Memory) -> None:

@@ -72,16 +72,14 @@ def is_item(path: str) -> bool:
 
 
 def ids_of(paths: Iterable[str]) -> set[str]:
-    """The first 7 digits of the ids that the names of files of decisions and facts carry.
-
-    A file of facts may hold more events than the one that it is named after.
-    """
-    found = {match[1] for path in paths if not path.startswith(PLANS) and (match := _name(path))}
-    return found
+    """The first 7 digits of the ids that the names of files of decisions carry."""
+    return {match[1] for path in paths if path.startswith(DECISIONS) and (match := _name(path))}
 
 
 def session_digits(session: str) -> str:
-    """Eight hex digits that stand for a session in a file name: its own first ones where it has them."""
+    """Eight hex digits that stand for a session in a file name: its own first ones where it has them, 0 for none."""
+    if not session:
+        return "0" * 8
     return (
         session[:8]
         if re.match("[0-9a-f]{8}(?![0-9a-z])", session)

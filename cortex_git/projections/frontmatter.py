@@ -160,7 +160,7 @@ def _scalar(text: str, at: int) -> object:
             return text[1:-1].replace("''", "'")
         if re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e-?\d+)?", text, re.ASCII):
             return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     else:
         if re.fullmatch("[A-Za-z0-9_-]+", text, re.ASCII):

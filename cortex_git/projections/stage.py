@@ -11,7 +11,7 @@ from cortex_git.projections import pages as page
 from cortex_git.projections import worktree
 from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, MAX_SIZE, PLANS, is_item
 from cortex_git.projections.reading import parse
-from cortex_git.projections.writing import render, render_learned, render_plan, restate
+from cortex_git.projections.writing import plan_path, render, render_learned, render_plan, restate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         events: list[Event]
         held: set[str]
         plan: Plan | None
+        had_plan: bool
         key: str
 
 
@@ -67,7 +68,7 @@ def stage(
         return []
     clerk = _Clerk(repo, index_file, [] if faults is None else faults)
     if clerk.notes.staged:
-        worktree.take_back(repo, clerk.notes, {event.id for event in pending.events}, index_file)
+        _look_back(repo, clerk.notes, {event.id for event in pending.events}, index_file)
     states = states or {}
     for path, data in _items(pending, config, states).items():
         clerk.want(path, data)
@@ -89,9 +90,28 @@ def unstage(repo: Repo, keep: Collection[str], index_file: str | None = None) ->
     line, head, process = [*notes.at, "", "", ""][:3]
     if (line, head) == _where(repo) and (not process or _runs(process)):
         return []
-    changed = worktree.take_back(repo, notes, keep, index_file)
+    changed = _look_back(repo, notes, keep, index_file)
     notes.save()
     return changed
+
+
+def settle(repo: Repo) -> None:
+    """After a commit: forget what of it we staged, or a later look would take the user's own doing for ours."""
+    notes = worktree.Notes(repo)
+    if notes.staged:
+        head = worktree.head_entries(repo, notes.staged)
+        left = {path: blob for path, blob in notes.staged.items() if (path in head) == (blob == worktree.TAKEN_OUT)}
+        notes.staged = left
+        notes.save()
+
+
+def _look_back(repo: Repo, notes: worktree.Notes, keep: Collection[str], index_file: str | None) -> list[str]:
+    """Take back what an earlier commit staged and did not make; returns the paths."""
+    line, head = _where(repo)
+    if notes.at[:1] == [line] and notes.at[1:2] != [head]:
+        notes.staged = {}  # the branch went on: the commit was made, or what is staged belongs here all the same
+        return []
+    return worktree.take_back(repo, notes, keep, index_file)
 
 
 # ---- what is wanted
@@ -127,6 +147,8 @@ def _belongs(event: Event, config: Config) -> bool:
 
 def _plan(clerk: _Clerk, pending: Pending) -> None:
     plan, branch = pending.plan, clerk.repo.branch()
+    if plan is None and branch is not None and pending.had_plan:
+        _drop_plan(clerk, branch, pending.key)
     if plan is None or branch is None or not pending.key or plan.event.private:
         return
     path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
@@ -137,6 +159,19 @@ def _plan(clerk: _Clerk, pending: Pending) -> None:
     clerk.note_plan(path, id)
     if path not in index or index[path] != worktree.id_like(index[path], data):
         clerk.want(path, data)
+
+
+def _drop_plan(clerk: _Clerk, branch: str, key: str) -> None:
+    """Take out the file of a plan that was given up, or everybody else would go on following it."""
+    path = plan_path(branch, key)
+    data = worktree.read(clerk.repo, path)
+    there = worktree.rendered(path, data) if data is not None else False
+    if (
+        data is not None
+        and not isinstance(there, bool)
+        and path in worktree.index_entries(clerk.repo, clerk.index_file, [path])
+    ):
+        clerk.drop(path, data)
 
 
 def _restate(clerk: _Clerk, states: Mapping[str, State]) -> None:
@@ -176,6 +211,10 @@ def _pages(clerk: _Clerk, backend: Backend, config: Config) -> None:
     index = worktree.index_entries(clerk.repo, clerk.index_file, [FOLDER])
     items = _contents(clerk, backend, {path: blob for path, blob in index.items() if is_item(path)})
     items.update(clerk.wanted)
+    for path in clerk.dropped:
+        items.pop(path, None)
+    if not items and not any(FOLDER + name in index for name in page.NAMES):
+        return  # nothing was ever recorded here: no page says so
     for path, data in page.pages(items, config, accepted=is_default).items():
         now = worktree.read(clerk.repo, path)
         blob = index.get(path, "")
@@ -209,6 +248,7 @@ class _Clerk:
         self.faults = faults
         self.notes = worktree.Notes(repo)
         self.wanted: dict[str, bytes] = {}
+        self.dropped: dict[str, bytes] = {}
         self.settings = ""
         """What the pages depend on beside the items; empty while they need not be looked after."""
         self._before: dict[str, bytes | None] = {}
@@ -229,6 +269,11 @@ class _Clerk:
             return
         self.settings = ""  # look again at the next commit
 
+    def drop(self, path: str, data: bytes) -> None:
+        """Ask for a file to be taken out; `data` is what it holds."""
+        self.dropped[path] = data
+        self.settings = ""
+
     def note_plan(self, path: str, id: str) -> None:
         """Note how the plan stands, so that the next commit need not ask the index."""
         self.notes.plans[path] = id
@@ -237,10 +282,11 @@ class _Clerk:
     def commit(self) -> list[str]:
         """Write and stage everything that is wanted; if git refuses, put everything back and raise."""
         paths = sorted(self.wanted)
-        if not paths:
+        if not paths and not self.dropped:
             self._note_pages()
             return []
         self.notes.staged.update((path, blob_id(self.wanted[path])) for path in paths)
+        self.notes.staged.update(dict.fromkeys(self.dropped, worktree.TAKEN_OUT))
         self.notes.at = [*_where(self.repo), _committing()]
         written: list[str] = []
         try:
@@ -250,12 +296,13 @@ class _Clerk:
                     worktree.place(self.repo, path, self.wanted[path], self._before[path])
                     written.append(path)
             worktree.add(self.repo, self.index_file, paths)
+            worktree.take_out(self.repo, self.index_file, self.dropped)
         except CortexError:
             self._undo(written)
             raise
         self._dirty = True
         self._note_pages()
-        return paths
+        return [*paths, *sorted(self.dropped)]
 
     def _undo(self, written: list[str]) -> None:
         for path in written:

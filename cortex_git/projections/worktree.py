@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _MANY = 200
 
 
+TAKEN_OUT = "-"
+"""In the notes in place of a blob id: the file was staged to be deleted."""
+
+
 class Notes:
     """What we noted down about our last commits in this work tree: kept by git directory, so one a work tree."""
 
@@ -116,6 +120,15 @@ def add(repo: Repo, index_file: str | None, paths: Collection[str]) -> None:
     repo.git("update-index", "--add", "-z", "--stdin", input=listed, variables=_index(index_file))
 
 
+def take_out(repo: Repo, index_file: str | None, files: Mapping[str, bytes]) -> None:
+    """Take files out of index and work tree. Raises GitError."""
+    if files:
+        listed = "".join(path + "\0" for path in files).encode()
+        repo.git("update-index", "--force-remove", "-z", "--stdin", input=listed, variables=_index(index_file))
+    for path in files:
+        remove(repo, path)
+
+
 def reset(repo: Repo, index_file: str | None, wanted: Mapping[str, str]) -> None:
     """Set entries of the index to a blob; one of nothing but zeros takes them out. Raises GitError."""
     lines = (f"{'100644' if blob.strip('0') else '0'} {blob}\t{path}\0" for path, blob in wanted.items())
@@ -144,9 +157,9 @@ def take_back(repo: Repo, notes: Notes, keep: Collection[str], index_file: str |
     kept: dict[str, str] = {}
     for path, staged in notes.staged.items():
         data = read(repo, path)
-        ours = data is not None and blob_id(data) == staged
+        ours = blob_id(data) == staged if data is not None else staged == TAKEN_OUT
         wanted, now = head.get(path, ""), index.get(path, "")
-        if data is not None and wanted == now == id_like(wanted, data):
+        if wanted == now == (id_like(wanted, data) if data is not None else ""):
             continue  # it was committed
         notes.plans.pop(path, None)
         if path not in head and is_item(path) and not path.startswith(PLANS) and path[-10:-3] in prefixes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cortex_git.digest import sha256_hex
 from cortex_git.events import model
 from cortex_git.projections import fields as front
 from cortex_git.projections import frontmatter, layout, prose
@@ -67,7 +68,8 @@ def render_learned(events: Sequence[Event]) -> tuple[str, bytes]:
     first, date = events[0], front.date_of(events[0])
     more = f" and {len(events) - 1} more" if len(events) > 1 else ""
     values = {"id": first.id, "type": "learned", "title": layout.title(first) + more, "date": date}
-    name = f"{date}-{session_digits(first.session)}-{first.id[:7]}.md"
+    # Named after all that it holds: two branches that add to the same facts must not write one file differently.
+    name = f"{date}-{session_digits(first.session)}-{sha256_hex(' '.join(e.id for e in events).encode())[:7]}.md"
     return LEARNED + name, _document(values | shared | {"events": rest}, f"Learned on {date}", body)
 
 
@@ -89,8 +91,12 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
     }  # fmt: skip
     if branch != event.branch:
         values["on-branch"] = branch
-    name = f"{prose.slug(branch, 'branch')}-{key[:6]}.md"
-    return PLANS + name, _document(values, plan.title or "Plan", body)
+    return plan_path(branch, key), _document(values, plan.title or "Plan", body)
+
+
+def plan_path(branch: str, key: str) -> str:
+    """Where the plan of a branch lies."""
+    return f"{PLANS}{prose.slug(branch, 'branch')}-{key[:6]}.md"
 
 
 def restate(data: bytes, status: str, superseded_by: str = "") -> bytes:

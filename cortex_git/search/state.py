@@ -74,10 +74,10 @@ def read(folder: str) -> State:
         if values.get("format") != FORMAT:
             return State()
         parts, segments = values["parts"], values["segments"]
-        found = State([Entry(**entry) for entry in parts], segments)  # type: ignore[attr-defined, arg-type]
+        found = State([Entry(**entry) for entry in parts], segments)
         if is_intact(folder, found):
             return found
-    except (OSError, KeyError, TypeError, ValueError, AttributeError):
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
         pass
     return State()
 
@@ -89,7 +89,7 @@ def is_intact(folder: str, state: State) -> bool:
             _PART.fullmatch(entry.name) and files_of(os.path.join(folder, entry.name)) == entry.files
             for entry in state.entries
         )
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

@@ -41,7 +41,7 @@ def restore(repo: Repo) -> None:
         elif isinstance(text, str) and _same(path, text):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
     for name in sorted(_table(known, "missing"), key=len, reverse=True):
-        if known["missing"][name] and os.path.isdir(name) and not os.listdir(name):  # type: ignore[index]
+        if known["missing"][name] and os.path.isdir(name) and not os.listdir(name):
             os.rmdir(name)
 
 

@@ -98,7 +98,7 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
         return {}
     path = os.path.join(repo.home, "cache", "held.json")
     file = read_json(path)
-    kept: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION else {}  # type: ignore[call-overload]
+    kept: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION else {}
     counted: dict[str, list[Any]] | None = kept.pop(head, None)
     if counted is None:
         base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)

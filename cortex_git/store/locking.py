@@ -7,10 +7,16 @@ import fcntl
 import json
 import os
 import time
+import zlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
+
+
+_FORMAT = "cortex-kept 1"
+"""Counted up whenever anything that is kept changes its shape: then it is made anew."""
 
 
 class Lock:
@@ -62,8 +68,11 @@ def write_text(path: str, text: str) -> None:
 
 
 def write_json(path: str, value: object) -> None:
-    """The same for a value as JSON."""
-    write_text(path, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    """Keep a value as JSON, under a checksum by which `read_json` knows it as written here. Raises OSError."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if os.path.isdir(path):
+        os.rename(path, f"{path}.{os.getpid()}.aside")
+    write_text(path, f"{_FORMAT} {_checksum(text)}\n{text}")
 
 
 def keep_json(path: str, value: object) -> None:
@@ -73,11 +82,21 @@ def keep_json(path: str, value: object) -> None:
         write_json(path, value)
 
 
-def read_json(path: str) -> dict[str, object]:
-    """A JSON object from a file that we keep for speed; empty if it is missing or damaged."""
+def read_json(path: str) -> dict[str, Any]:
+    """A JSON object that was kept; empty if it is missing, damaged, or of another version of this program.
+
+    So whoever reads one need not ask whether what it wrote is still in it.
+    """
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            value = json.load(file)
-    except (OSError, ValueError):
+            header, _, text = file.read().partition("\n")
+        if header != f"{_FORMAT} {_checksum(text)}":
+            return {}
+        value = json.loads(text)
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogateescape')):08x}"

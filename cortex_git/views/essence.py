@@ -72,6 +72,10 @@ class Essence:
             if not left:
                 del self._origins[id], self.events[id]
 
+    def found_under(self, prefix: str) -> set[str]:
+        """The ids of the events that were read at a place whose name begins like this."""
+        return {id for id, origins in self._origins.items() if any(place.startswith(prefix) for place, _ in origins)}
+
     def settle(self) -> None:
         """Keep only as many of each type as there is room for. Raises Incomplete if too few are left of one."""
         groups: dict[str, list[Event]] = {}

@@ -121,7 +121,7 @@ def todo_events(unit: Unit, context: Context) -> Iterator[Event]:
     session = context.session(unit)
     kept = session["todos"] = session["todos"] if isinstance(session.get("todos"), dict) else {}
     new, old = _todos(unit.input.get("todos")), _todos(unit.input.get("oldTodos"))
-    if "oldTodos" not in unit.input:
+    if not old:  # some clients always say that there was none
         before = kept.get(unit.agent)
         old = before if isinstance(before, dict) else {}
     kept[unit.agent] = new
