@@ -9,6 +9,8 @@ trap 'exit 0' EXIT # an exit status of 2 would stop the assistant
 [ -z "${CORTEX_DISABLE:-}" ] || exit 0
 PATH=${PATH:+$PATH:}/usr/bin:/bin
 export PATH
+newline='
+'
 
 # Sets tree, git_dir and common. Ends the hook where there is no work tree.
 find_repository() {
@@ -29,16 +31,26 @@ find_repository() {
     git_dir=$tree/.git
     if [ -f "$git_dir" ]; then
         # A linked worktree or a submodule.
-        IFS= read -r line < "$git_dir"
+        read_path "$git_dir"
         within "$tree" "${line#gitdir: }"
         git_dir=$path
     fi
     common=$git_dir
     if [ -f "$git_dir/commondir" ]; then
-        IFS= read -r line < "$git_dir/commondir"
+        read_path "$git_dir/commondir"
         within "$git_dir" "$line"
         common=$path
     fi
+}
+
+# Sets line to all of the file $1 but its last line end: a path may hold line ends.
+read_path() {
+    {
+        IFS= read -r line
+        while IFS= read -r more || [ -n "$more" ]; do
+            line=$line$newline$more
+        done
+    } < "$1"
 }
 
 # Sets path to $2, which is relative to the folder $1 unless it is absolute.
@@ -70,13 +82,22 @@ find_program() {
     fi
 }
 
-# Whether the spool has reached its limit. Sizes are asked for at every eighth record only, and not while there are few.
+# Whether the records that wait have reached the limit. Sizes are asked for at every eighth record only, and not while
+# there are few; but each time from when the limit was reached until the records are below it again.
 spool_is_full() {
     set -- "$home"/spool/r.*
-    [ $# -gt 32 ] && [ $(($# % 8)) -eq 0 ] || return 1
-    used=$(du -sk "$home/spool")
+    if [ ! -e "$home/spool.full" ]; then
+        [ $# -gt 32 ] && [ $(($# % 8)) -eq 0 ] || return 1
+    fi
+    # Records alone: neither what was set aside nor what a killed hook left goes away when the spool is read.
+    used=$(cd "$home/spool" && printf '%s\n' r.* | xargs du -k | awk '{ sum += $1 } END { print sum }')
     used=${used%%[!0-9]*}
-    [ "${used:-0}" -gt $((limit * 1024)) ]
+    if [ "${used:-0}" -gt $((limit * 1024)) ]; then
+        [ -e "$home/spool.full" ] || { true; } > "$home/spool.full"
+        return 0
+    fi
+    [ ! -e "$home/spool.full" ] || rm -f "$home/spool.full"
+    return 1
 }
 
 # Writes the payload of event $1. Sets record to the file's path; empty if it could not be written.
@@ -94,7 +115,10 @@ spool() {
         umask 077
         ulimit -S -f 131072 # 64 MiB in blocks of 512 bytes
         set -C
-        { true; } > "$home/spool/tmp.$unique" || exit 1
+        { true; } > "$home/spool/tmp.$unique" || {
+            mkdir -m 700 "$home/spool"
+            { true; } > "$home/spool/tmp.$unique" || exit 1
+        }
         {
             printf 'cortex-spool 1\nagent claude\nevent %s\nworktree %s\nhead %s\n\n' "$1" "${tree:-/}" "$head" && cat
         } >> "$home/spool/tmp.$unique" && exec mv -f "$home/spool/tmp.$unique" "$record"

@@ -42,6 +42,29 @@ def test_a_linked_work_tree_is_the_same_memory(repo: TestRepo) -> None:
     assert ("main", "other") == (found(repo.path).branch(), linked.branch())
 
 
+def test_a_path_may_hold_line_ends(tmp_path: Path, home: Path) -> None:
+    """A linked work tree is found where the path of the repository has line ends in it."""
+    main = TestRepo.make(tmp_path / "one\ntwo" / "main")
+    main.commit()
+    main.git("worktree", "add", "-q", "-b", "other", "../linked")
+    linked = found(main.path.parent / "linked")
+
+    assert (found(main.path).home, "other") == (linked.home, linked.branch())
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_the_end_of_the_file_that_names_a_git_directory_does_not_count(repo: TestRepo, end: str) -> None:
+    """As to git, line ends at the end are no part of the path."""
+    repo.commit()
+    repo.git("worktree", "add", "-q", "-b", "other", "../linked")
+    linked = repo.path.parent / "linked"
+    git_dir = repo.path / ".git/worktrees/linked"
+    (linked / ".git").write_bytes(os.fsencode(f"gitdir: {git_dir}{end}"))
+    (git_dir / "commondir").write_bytes(os.fsencode(f"../..{end}"))
+
+    assert (str(git_dir), found(repo.path).home) == (found(linked).git_dir, found(linked).home)
+
+
 def test_a_submodule_has_a_memory_of_its_own(repo: TestRepo, tmp_path: Path) -> None:
     """Within a submodule it is the submodule's repository that counts."""
     TestRepo.make(tmp_path / "part").commit({"f": "x"})

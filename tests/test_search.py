@@ -139,6 +139,19 @@ def test_a_slip_of_the_finger_is_forgiven(notes: Callable[..., Index], asked: st
     assert answer.verdict == WEAK and "words like it" in answer.notices[0]
 
 
+def test_a_very_long_word_is_not_guessed(notes: Callable[..., Index]) -> None:
+    """What no finger slips in is found as it is written or not at all; its look-alikes would be too many to try."""
+    index = notes("The journal of writes", "y" * 41)
+    assert ([], []) == (index.search("x" * 10_000).hits, index.search("y" * 40 + "z").hits)
+    assert ["y" * 41] == texts(index.search("y" * 41))
+
+
+def test_a_query_of_very_many_words_is_cut(notes: Callable[..., Index]) -> None:
+    """The first words are searched for, and it is said that the others were not."""
+    answer = notes("The journal of writes").search("journal writes " + " ".join(f"w{n}q" for n in range(3000)))
+    assert ["only the first 500 words were searched for"] == answer.notices
+
+
 @pytest.mark.parametrize("sign", sorted(set(string.punctuation)))
 def test_no_sign_breaks_a_query(notes: Callable[..., Index], sign: str) -> None:
     """Every sign alone, before, in and after a word finds the note that says it."""
@@ -164,6 +177,14 @@ def test_quotes_mean_these_words_in_this_order(notes: Callable[..., Index]) -> N
     assert texts(index.search('"flicker on" "résize at"')) == [right.content]
     assert index.search('"flicker off"').verdict == MISS
     assert texts(notes("a => b").search('"=>"')) == ["a => b"]
+
+
+def test_of_many_phrases_each_must_be_there(notes: Callable[..., Index]) -> None:
+    """A phrase that nobody says leaves nothing, wherever it stands."""
+    index = notes("alpha beta gamma delta")
+    assert ["alpha beta gamma delta"] == texts(index.search('"alpha beta" "gamma delta"'))
+    for query in ('"beta alpha" "gamma delta"', '"alpha beta" "delta gamma"'):
+        assert [] == index.search(query).hits
 
 
 def test_a_minus_leaves_out(notes: Callable[..., Index]) -> None:

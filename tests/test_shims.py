@@ -111,6 +111,22 @@ def test_capture_in_a_linked_worktree(shims: Shims, tmp_path: Path) -> None:
     assert (os.path.realpath(other), "ref: refs/heads/topic") == (record.work_tree, record.head_line)
 
 
+def test_capture_where_paths_hold_line_ends(tmp_path: Path) -> None:
+    """A linked worktree is found where the path of the repository has line ends in it."""
+    repo = TestRepo.make(tmp_path / "one\ntwo" / "repo")
+    repo.commit({"a.txt": "a\n"})
+    (tmp_path / "stand-in").mkdir()
+    shims = Shims(repo, tmp_path / "stand-in")
+    other = repo.path.parent / "other"
+    repo.git("worktree", "add", "--quiet", "-b", "topic", str(other))
+    (record,) = shims.capture(cwd=other)
+    assert (os.path.realpath(other), "ref: refs/heads/topic", PAYLOAD) == (
+        record.work_tree,
+        record.head_line,
+        record.payload,
+    )
+
+
 def test_capture_in_a_submodule(shims: Shims, tmp_path: Path) -> None:
     """A submodule is a repository of its own: nothing is written to the outer one's spool."""
     inner = TestRepo.make(tmp_path / "inner")
@@ -198,6 +214,45 @@ def test_capture_without_a_spool(shims: Shims) -> None:
     assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.parametrize("shell", SHELLS, ids="-".join)
+def test_a_missing_spool_is_made_anew(shell: list[str], shims: Shims) -> None:
+    """A capture is not lost because somebody removed the folder."""
+    (shims.home / "spool").rmdir()
+    done = shims.run(*shell, HOOKS / "capture", "PostToolUse")
+    assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
+    assert [PAYLOAD] == [record.payload for record in shims.records()]
+    assert 0o700 == stat.S_IMODE((shims.home / "spool").stat().st_mode)
+
+
+def test_only_waiting_records_count(shims: Shims) -> None:
+    """What was set aside, and what killed hooks left, does not fill the spool."""
+    shims.program(shutil.which("python3") or "", str(shims.root), "1")
+    (shims.home / "spool" / "bad").mkdir()
+    for path in ("bad/r.x", "tmp.x"):
+        (shims.home / "spool" / path).write_bytes(bytes(2_000_000))
+    for number in range(40):
+        (shims.home / "spool" / f"r.{number}").write_bytes(b"cortex-spool 1\n\n")
+    shims.run(HOOKS / "capture", "PostToolUse")
+    assert 41 == len(spool.names(str(shims.home)))
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids="-".join)
+def test_a_full_spool_stays_full_until_it_is_not(shell: list[str], shims: Shims) -> None:
+    """Once full it takes nothing at any number of records, and takes payloads again as soon as it was read."""
+    shims.program(shutil.which("python3") or "", str(shims.root), "1")
+    for number in range(40):
+        (shims.home / "spool" / f"r.{number}").write_bytes(b"cortex-spool 1\n\n" + os.urandom(40_000))
+    shims.run(*shell, HOOKS / "capture", "PostToolUse")
+    shims.run(*shell, HOOKS / "drain", "Stop")
+    shims.run(*shell, HOOKS / "capture", "PostToolUse")
+    assert 41 == len(spool.names(str(shims.home)))
+    spool.discard(str(shims.home), spool.names(str(shims.home)))
+    for expected in (1, 2):
+        shims.run(*shell, HOOKS / "capture", "PostToolUse")
+        assert expected == len(shims.records())
+    assert not (shims.home / "spool.full").exists()
+
+
 def test_the_spool_is_capped(shims: Shims) -> None:
     """Beyond its limit, which the third line of `program` gives in MiB, the spool takes no more than a few payloads."""
     shims.program(shutil.which("python3") or "", str(shims.root), "1")
@@ -275,6 +330,7 @@ def test_drain_at_the_end_of_a_session_lives_on(shims: Shims) -> None:
 def test_drain_answers_when_nothing_can_be_written(shims: Shims) -> None:
     """Without a spool the program is started all the same, with the payload on standard input."""
     (shims.home / "spool").rmdir()
+    (shims.home / "spool").write_text("in the way\n")
     done = shims.run(HOOKS / "drain", "SessionStart")
     assert (0, b"the answer\n") == (done.returncode, done.stdout)
     seen = json.loads(shims.seen.read_text())

@@ -68,6 +68,48 @@ def test_a_bad_record_is_kept_apart(place: str) -> None:
     assert ([], [name]) == (spool.names(place), spool.bad_names(place))
 
 
+def test_a_spool_that_is_gone_is_made_anew(tmp_path: Path) -> None:
+    """A capture is not lost because somebody removed the folder."""
+    name = spool.write(str(tmp_path), "claude", "Stop", "", "", b"{}")
+
+    assert [name] == spool.names(str(tmp_path))
+    assert 0o700 == os.stat(tmp_path / "spool").st_mode & 0o777
+
+
+def test_the_path_of_a_work_tree_may_hold_line_ends(place: str) -> None:
+    """They do not cut the header short."""
+    record = spool.read(place, spool.write(place, "claude", "Stop", "/one\n\ntwo x\n", "ref: refs/heads/x", b"{}"))
+
+    assert record is not None
+    assert ("/one\n\ntwo x\n", "ref: refs/heads/x", b"{}") == (record.work_tree, record.head_line, record.payload)
+
+
+def test_few_bad_records_are_kept(place: str) -> None:
+    """Beyond a number the oldest go."""
+    for seconds in range(spool.MOST_BAD + 3):
+        path = Path(place, "spool", f"r.{seconds:03}")
+        path.write_bytes(b"?")
+        os.utime(path, (seconds, seconds))
+        spool.set_aside(place, path.name)
+
+    assert [f"r.{number:03}" for number in range(3, spool.MOST_BAD + 3)] == spool.bad_names(place)
+
+
+def test_bad_records_take_little_space(place: str) -> None:
+    """Beyond a size the oldest go, but never the one that came last."""
+    for seconds, (name, size) in enumerate([("r.a", 1), ("r.b", 40 << 20), ("r.c", 40 << 20)]):
+        with open(Path(place, "spool", name), "wb") as file:
+            file.truncate(size)
+        os.utime(Path(place, "spool", name), (seconds, seconds))
+        spool.set_aside(place, name)
+    assert ["r.c"] == spool.bad_names(place)
+
+    with open(Path(place, "spool", "r.huge"), "wb") as file:
+        file.truncate(spool.MOST_BAD_BYTES + 1)
+    spool.set_aside(place, "r.huge")
+    assert ["r.huge"] == spool.bad_names(place)
+
+
 def test_half_written_files_of_the_dead_are_swept(place: str) -> None:
     """An old temporary file goes, one that is being written stays."""
     old, new = (Path(place, "spool", f"tmp.{name}") for name in ("old", "new"))

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 GUESSED = 0.6
 """How much of a word is held by what holds a word one letter away from it."""
 _SHORTEST_GUESS = 5
+_LONGEST_GUESS = 40
 _MOST_GUESSED = 3
+_MOST_WORDS = 500
 _LONGEST_ENDING = 5
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def look_up(parts: Sequence[Part], query: Query, sight: Sight, sizes: tuple[int, float], limit: int) -> Answer:
     """Answer a query. `sizes` is how many events there are in the scopes, and how many terms in all of them."""
+    cut = len(query.groups) > _MOST_WORDS
+    query.groups = query.groups[:_MOST_WORDS]
     ranking = _ranked(parts, query, sight, sizes)
     if query.excluded and not ranking.answers:
         plain = query.without_exclusions()
+        plain.groups = plain.groups[:_MOST_WORDS]
         second = _ranked(parts, plain, sight, sizes)
         if second.answers:
             query, ranking = plain, second
@@ -40,6 +45,8 @@ def look_up(parts: Sequence[Part], query: Query, sight: Sight, sizes: tuple[int,
             ranking.notices.append("no event says " + ", ".join(guessed) + "; words like it were taken")
     found = answer(query, ranking, limit)
     found.notices += ranking.notices
+    if cut:
+        found.notices.append(f"only the first {_MOST_WORDS} words were searched for")
     return found
 
 
@@ -53,7 +60,10 @@ def _ranked(parts: Sequence[Part], query: Query, sight: Sight, sizes: tuple[int,
     if literals := query.literals:
         return _with(ranking, view.reading(lambda text: all(literal in fold(text) for literal in literals)))
     for phrase in query.phrases:
-        view.only(view.saying(phrase))
+        saying = view.saying(phrase)
+        view.only(saying)
+        if not any(saying):
+            break  # no other phrase can bring anything back, and to look for one may mean to read all events
     ranking.run(query)
     return _with(ranking, view.required()) if query.phrases else ranking
 
@@ -98,7 +108,7 @@ def _guess(query: Query, ranking: Ranking) -> list[str]:
 def _is_unknown(group: Group, ranking: Ranking) -> bool:
     return (
         group.word.kind == PLAIN
-        and len(group.raw) >= _SHORTEST_GUESS
+        and _SHORTEST_GUESS <= len(group.raw) <= _LONGEST_GUESS
         and not any(ranking.frequencies[term] for term in group.terms)
     )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
 
 _HEX = frozenset("0123456789abcdef")
+_LONGEST_POINTER = 1 << 20
 
 
 class Repo:
@@ -260,23 +261,25 @@ def _git_dir_at(folder: str) -> str | None:
     path = os.path.join(folder, ".git")
     if _is_git_dir(path):
         return os.path.realpath(path)
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            line = file.readline().rstrip("\n")
-    except OSError:
+    text = _pointer(path)
+    if not text.startswith("gitdir: "):
         return None
-    if not line.startswith("gitdir: "):
-        return None
-    target = os.path.realpath(os.path.join(folder, line.removeprefix("gitdir: ")))
+    target = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir: ")))
     return target if os.path.isfile(os.path.join(target, "HEAD")) else None
 
 
 def _common_dir(git_dir: str) -> str:
+    text = _pointer(os.path.join(git_dir, "commondir"))
+    return os.path.realpath(os.path.join(git_dir, text)) if text else git_dir
+
+
+def _pointer(path: str) -> str:
+    """What a file that names a path says, read as git does: all of it but for line ends at its end. Empty if none."""
     try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as file:
-            return os.path.realpath(os.path.join(git_dir, file.readline().rstrip("\n")))
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read(_LONGEST_POINTER).rstrip(b"\r\n"))
     except OSError:
-        return git_dir
+        return ""
 
 
 __all__ = ["GitError", "Repo", "require"]

@@ -7,6 +7,7 @@ empty line, and the payload as it came.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 MAGIC = b"cortex-spool 1"
 MAX_PAYLOAD = 64 * 1024 * 1024
 """A longer payload (in bytes) is set aside unread."""
+MOST_BAD = 100
+"""So many records are kept in `spool/bad` …"""
+MOST_BAD_BYTES = 64 * 1024 * 1024
+"""… and so many bytes of them; the oldest go first, and the one that came last stays whatever its size."""
 
 
 class BadRecord(Exception):
@@ -70,24 +75,47 @@ def read(home: str, name: str) -> Record | None:
         return None
     except OSError as error:
         raise BadRecord(str(error)) from error
-    head, separator, payload = data.partition(b"\n\n")
-    lines = head.split(b"\n")
-    if not separator or lines[0] != MAGIC:
+    # The path before the last line of the header may hold line ends, even two in a row.
+    end = data.find(b"\n\n", max(0, data.find(b"\nhead ")))
+    lines = data[: max(0, end)].split(b"\n")
+    if lines[0] != MAGIC:
         raise BadRecord("it is not a spool record")
-    header = dict(os.fsdecode(line).partition(" ")[::2] for line in lines[1:])
-    return Record(name, status.st_mtime, header, payload)
+    return Record(name, status.st_mtime, _header(lines[1:]), data[end + 2 :])
+
+
+def _header(lines: Iterable[bytes]) -> dict[str, str]:
+    header: dict[str, str] = {}
+    for line in map(os.fsdecode, lines):
+        name, separator, value = line.partition(" ")
+        if "worktree" in header and "head" not in header and not (separator and name == "head"):
+            header["worktree"] += "\n" + line
+        else:
+            header[name] = value
+    return header
 
 
 def write(home: str, agent: str, event: str, work_tree: str, head_line: str, payload: bytes) -> str:
-    """Add a record, as the shims do, and return its name. Raises OSError."""
+    """Add a record, as the shims do, and return its name. A spool that is gone is made anew. Raises OSError."""
     header = f"agent {agent}\nevent {event}\nworktree {work_tree}\nhead {head_line}\n\n"
     name = f"{os.getpid()}-{os.urandom(6).hex()}"
     temporary = os.path.join(folder(home), "tmp." + name)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        descriptor = os.open(temporary, flags, 0o600)
+    except FileNotFoundError:
+        _make(folder(home))
+        descriptor = os.open(temporary, flags, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(MAGIC + b"\n" + os.fsencode(header) + payload)
     os.rename(temporary, os.path.join(folder(home), "r." + name))
     return "r." + name
+
+
+def _make(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return  # another one was faster
 
 
 def discard(home: str, done: Iterable[str]) -> None:
@@ -100,13 +128,38 @@ def discard(home: str, done: Iterable[str]) -> None:
 
 
 def set_aside(home: str, name: str) -> None:
-    """Move a record that cannot be used to `spool/bad`, so that it stops nothing else and can be looked at."""
+    """Move a record that cannot be used to `spool/bad`, so that it stops nothing else and can be looked at.
+
+    What is there is bounded by MOST_BAD and MOST_BAD_BYTES.
+    """
     bad = os.path.join(folder(home), "bad")
     os.makedirs(bad, mode=0o700, exist_ok=True)
     try:
         os.rename(os.path.join(folder(home), name), os.path.join(bad, name))
     except FileNotFoundError:
         return
+    _bound(bad, name)
+
+
+def _bound(bad: str, newest: str) -> None:
+    """Remove the oldest of the records that were set aside, until few enough are left beside the newest."""
+    found: list[tuple[int, str, int]] = []
+    with os.scandir(bad) as entries:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # another drain was faster
+            when = status.st_mtime_ns if entry.name != newest else sys.maxsize
+            found.append((when, entry.name, status.st_size))
+    size = 0
+    for count, (_, name, bytes_here) in enumerate(sorted(found, reverse=True)):
+        size += bytes_here
+        if count and (count >= MOST_BAD or size > MOST_BAD_BYTES):
+            try:
+                os.unlink(os.path.join(bad, name))
+            except OSError:
+                continue
 
 
 def bad_names(home: str) -> list[str]:
