@@ -80,7 +80,7 @@ class Writer:
                 namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
                 wanted.setdefault(keys.ref(namespace, key, self._repo.clone), (branch, []))[1].append(event)
         appended = {
-            ref: (_segments(group), _message(branch, group, anchored)) for ref, (branch, group) in wanted.items()
+            ref: (_segments(group), _message(ref, branch, group, anchored)) for ref, (branch, group) in wanted.items()
         }
         if anchored:
             for branch in events:
@@ -130,13 +130,14 @@ def _segments(events: Sequence[Event]) -> list[bytes]:
     return [codec.encode_segment(events[at : at + SEGMENT]) for at in range(0, len(events), SEGMENT)]
 
 
-def _message(branch: str | None, events: Sequence[Event], anchored: str) -> str:
+def _message(ref: str, branch: str | None, events: Sequence[Event], anchored: str) -> str:
     count = f"{len(events)} event{'s' * (len(events) != 1)}"
     lines = [f"cortex: {count} on {branch or 'a detached HEAD'}", ""]
     if branch:
         lines.append(f"Cortex-Branch: {branch}")
-    sessions = sorted({event.session for event in events if event.session})
-    lines += [f"Cortex-Session: {_one_line(session)}" for session in sessions]
+    if ref.startswith(keys.SHARED + "/"):  # what never leaves this clone needs no heading for readers
+        sessions = sorted({event.session for event in events if event.session})
+        lines += [f"Cortex-Session: {_one_line(session)}" for session in sessions]
     if anchored:
         lines.append(f"Cortex-Commit: {anchored}")
     return "\n".join(lines) + "\n"
