@@ -137,6 +137,7 @@ def make(path: Path, events: int, seed: int = 1) -> None:
     branches = list(dict.fromkeys(session.branch for session in planned))
     for start in range(0, len(branches) - _KEPT_BRANCHES, 100):
         git(path, "branch", "--quiet", "-D", *branches[start : min(start + 100, len(branches) - _KEPT_BRANCHES)])
+    init(path)  # once more, for the view of what is there now
 
 
 def init(path: Path) -> None:

@@ -34,11 +34,15 @@ def main() -> int:
     broken: list[str] = []
     for events in options.sizes:
         store = cases.Store(_store(options.work, events, options.seed))
+        log = store.path / ".git" / "cortex" / "log"
+        log.unlink(missing_ok=True)
         costs = _rounds(store, options.rounds, options.cases)
         rows = {name: _row(name, costs, _budget(budgets.get(name, {}), events)) for name in costs}
         _print_table(events, rows)
         report["stores"][str(events)] = rows  # type: ignore[index]
         broken += [f"{name} at {events} events" for name, row in rows.items() if row["broken"]]
+        if log.exists():  # what failed or was stopped may have been fast, or measures the limit
+            broken.append(f"hooks failed at {events} events: {log.read_text(encoding='utf-8').splitlines()[-1]}")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(f"\nAll of it: {options.json}")
