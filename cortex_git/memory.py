@@ -239,13 +239,23 @@ class Memory:
             return set()
         return missing - {id for path in files for id in ever.get(path, ())}
 
+    def merged(self) -> set[str]:
+        """The ids of items that stand on the branch that others build on, if it is checked out: they are accepted."""
+        branch, head = self.position()
+        if branch is None or branch != self.repo.default_branch():
+            return set()
+        ever = self.held(head)
+        return {id for path in self.items(head) for id in ever.get(path, ())}
+
     def has_folder(self, commit: str) -> bool:
         """Whether a commit has our folder at all; where it was removed as a whole, no item was rejected by that."""
         return not self.repo.git_status("cat-file", "-e", f"{commit}:.cortex/README.md")[0]
 
     def standing(self, rev: str | None = None) -> Standing:
         """Where things stand on a branch."""
-        return fold(self.visible(rev))
+        found = fold(self.visible(rev))
+        found.accepted |= self.merged()
+        return found
 
     def find(self, prefix: str, among: Sequence[Event] | None = None) -> Event:
         """The event whose id starts with `prefix`.

@@ -196,6 +196,24 @@ def test_a_name_that_is_used_again_starts_empty(team: TestRepo) -> None:
     assert set() == seen(team)
 
 
+def test_what_is_merged_to_the_default_branch_is_accepted(team: TestRepo) -> None:
+    """What an assistant decided by itself is proposed on its branch, and accepted where it was merged."""
+    team.git("switch", "-qc", "feature")
+    team.run("decide", "Use SQLite", variables={"CLAUDE_CODE_SESSION_ID": "s1"})
+    team.run("reject", "Use Redis", variables={"CLAUDE_CODE_SESSION_ID": "s1"})
+    team.commit({"g": "1\n"})
+
+    def statuses() -> dict[str, str]:
+        return {event["content"]: event["status"] for event in json.loads(team.run("log", "--json").out)}
+
+    assert {"Use SQLite": "proposed", "Use Redis": "rejected"} == statuses()
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--no-edit", "feature")
+
+    assert {"Use SQLite": "accepted", "Use Redis": "rejected"} == statuses()
+    assert "[accepted, " in team.read(".claude/rules/cortex-briefing.md")
+
+
 def test_facts_of_two_branches_merge_without_conflict(team: TestRepo) -> None:
     """A fact that was learned before a branch was made, and one on each side after, are all there after the merge."""
     team.run("learn", "Fact one")

@@ -117,6 +117,8 @@ def _answer(memory: Memory, query: str, selection: Selection, max_count: int | N
     index = open_index(memory, sources)
     try:
         standing = changes(index, sources)
+        if memory.repo.branch() == memory.repo.default_branch():
+            standing.accepted |= sources.there
         standing.retracted |= sources.gone
         shown = selection.withdrawn or selection.everything
         answer = index.search(

@@ -205,6 +205,7 @@ def select(memory: Memory, selection: Selection) -> Selected:
         pool = unique([*pool, *gone])
     found = Selected([], pool)
     found.standing.retracted.update(event.id for event in gone)
+    found.standing.accepted |= memory.merged()
     for event in pool:
         alive = keep_dead or not found.standing.dead(event.id)
         if alive and all(test(event) for test in wanted):

@@ -45,7 +45,7 @@ def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
     seen, gone = memory.visible(), deleted(memory)
     pool = unique([*memory.everything(), *gone])
     events = [event for id in ids for event in _meant(memory, id, seen, pool)]
-    standing = _standings(seen, gone, pool)
+    standing = _standings(seen, gone, pool, memory.merged())
     if as_json:
         write_json(env, [text.as_dict(event, standing(event)) for event in events])
         return
@@ -57,10 +57,13 @@ def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
                 out.line(line)
 
 
-def _standings(seen: list[Event], gone: list[Event], pool: list[Event]) -> Callable[[Event], Standing]:
+def _standings(
+    seen: list[Event], gone: list[Event], pool: list[Event], merged: set[str]
+) -> Callable[[Event], Standing]:
     """Which standing counts for an event: that of this branch if it knows the event, else that of all branches."""
     here, everywhere = Selected([], seen).standing, Selected([], pool).standing
     here.retracted.update(event.id for event in gone)
+    here.accepted |= merged
     known = {event.id for event in [*seen, *gone]}
     return lambda event: here if event.id in known else everywhere
 

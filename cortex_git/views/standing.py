@@ -96,7 +96,8 @@ class Standing:
             return "superseded"
         if event.id in self.retracted:
             return "deprecated"
-        return "accepted" if event.id in self.accepted else birth_status(event)
+        is_accepted = event.id in self.accepted and event.type != model.REJECTED
+        return "accepted" if is_accepted else birth_status(event)
 
 
 def birth_status(event: Event) -> str:
