@@ -26,7 +26,7 @@ def refresh(memory: Memory, *, rules: bool | None = None) -> str:
     inside of a session, which has read it already.
     """
     branch, head = memory.position()
-    key = keys.lookup(memory.repo, branch, memory.refs()).value
+    key = memory.key(branch)
     stamp = _stamp(memory, key, head)
     path = memory.path("view", f"briefing-{key}.json")
     kept = read_json(path)

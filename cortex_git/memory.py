@@ -74,6 +74,17 @@ class Memory:
             self._refs = notes.all_refs(self.backend)
         return self._refs
 
+    def tip(self, ref: str) -> str | None:
+        """The tip of one notes ref; None if there is no such ref. Does not list them all."""
+        found = self._refs if self._refs is not None else self.backend.refs(ref)
+        return found.get(ref)
+
+    def key(self, branch: str | None) -> str:
+        """The key of a branch as things stand."""
+        key = keys.lookup(self.repo, branch, ())
+        # Only a key that is not written down yet must differ from those that were in use before.
+        return key.value if key.how in ("known", "renamed") else keys.lookup(self.repo, branch, self.refs()).value
+
     def forget_refs(self) -> None:
         """Look at the refs anew at the next read."""
         self._refs = None

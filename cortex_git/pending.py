@@ -49,15 +49,16 @@ def pending(memory: Memory) -> Pending:
     written again: if it is gone, somebody took it out.
     """
     branch, head = memory.position()
-    key = keys.lookup(memory.repo, branch, memory.refs()).value
+    key = memory.key(branch)
     found = Pending(key)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
-    if branch is None or ref not in memory.refs():
+    tip = memory.tip(ref)
+    if branch is None or tip is None:
         return found
-    kept = _kept(memory, key, ref, head)
+    kept = _kept(memory, key, ref, tip, head)
     missing: dict[str, str] = kept["open"]
     if missing and _is_shallow(memory):
-        missing = _without_anchor(memory, ref, memory.refs()[ref], missing)
+        missing = _without_anchor(memory, ref, tip, missing)
     if missing or kept["plans"]:
         from cortex_git.snapshot import standing as standing_of
 
@@ -72,18 +73,18 @@ def pending(memory: Memory) -> Pending:
 def settle(memory: Memory) -> None:
     """Note what the commit that was just made has brought, while that is at hand, so that the next finds it done."""
     branch, head = memory.position()
-    key = keys.lookup(memory.repo, branch, memory.refs()).value
+    key = memory.key(branch)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
-    if branch is not None and ref in memory.refs():
-        _kept(memory, key, ref, head)
+    tip = memory.tip(ref)
+    if branch is not None and tip is not None:
+        _kept(memory, key, ref, tip, head)
 
 
-def _kept(memory: Memory, key: str, ref: str, head: str | None) -> dict[str, Any]:
+def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dict[str, Any]:
     """Ids of our own events that no commit has held yet, each with its segment; kept, and brought forward.
 
     `plans` says whether the branch has a plan.
     """
-    tip = memory.refs()[ref]
     path = memory.path("cache", f"own-{key}.json")
     kept: dict[str, Any] = read_json(path)
     stamp = f"{_VERSION} {ref} {memory.config.projections_min_confidence}"

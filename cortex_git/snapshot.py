@@ -12,7 +12,6 @@ import os
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
 from cortex_git.projections.items import FOLDER, PLANS, events_of
-from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.essence import KEPT, Essence, Incomplete
 from cortex_git.views.standing import fold
@@ -49,7 +48,7 @@ class View:
         self._seen = memory.alignment(self._branch, self._head)
         self._common = _Snapshot(memory, "common", _COMMON_TYPES)
         self._common.carry(self._head, self._seen.tips)
-        key = keys.lookup(memory.repo, self._branch, memory.refs()).value
+        key = memory.key(self._branch)
         self._plan = _Snapshot(memory, f"plan-{key}", _PLAN_TYPES)
         self._plan.carry(None, {ref: tip for ref, tip in self._seen.tips.items() if ref in self._seen.own})
         self._plan_files = self._find_plan_files()

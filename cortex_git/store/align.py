@@ -24,7 +24,7 @@ _TRAILER = "%(trailers:key={},valueonly,separator=%x20)"
 _FORMAT = f"%H%x00%P%x00{_TRAILER.format('Cortex-Commit')}%x00{_TRAILER.format('Cortex-Upto')}"
 
 
-_POSITIONS = 4
+_POSITIONS = 2
 
 
 class Anchor:

@@ -47,6 +47,7 @@ class Essence:
         self.events: dict[str, Event] = {}
         self._origins: dict[str, list[Origin]] = {}
         self._floors: dict[str, tuple[str, str]] = {}
+        self._at: dict[str, set[str]] = {}
 
     def add(self, events: Iterable[Event], origin: Origin) -> None:
         """Take events in. Raises Incomplete if one of them pins an event that is not kept."""
@@ -62,11 +63,14 @@ class Essence:
                 self.events[event.id] = codec.better(known, event)
             if origin not in origins:
                 origins.append(origin)
+                self._at.setdefault(origin[0], set()).add(event.id)
 
     def drop(self, place: str, names: Iterable[str] | None = None) -> None:
         """Take out what was read at a ref or path; with `names`, only from these segments or blobs of it."""
         wanted = None if names is None else set(names)
-        for id in list(self._origins):
+        for id in sorted(self._at.pop(place, ()) if names is None else self._at.get(place, ())):
+            if id not in self._origins:
+                continue
             left = [o for o in self._origins[id] if o[0] != place or (wanted is not None and o[1] not in wanted)]
             self._origins[id] = left
             if not left:
@@ -111,6 +115,8 @@ class Essence:
                 raise ValueError("what is kept holds something that is no event")
             made.events[event.id] = event
             made._origins[event.id] = [(place, name) for place, name in origins]
+            for place, _ in origins:
+                made._at.setdefault(place, set()).add(event.id)
         made._floors = {type: (time, id) for type, (time, id) in values["floors"].items()}
         return made
 
