@@ -45,7 +45,7 @@ STORAGE = {
             ],
         },
         {
-            "text": "[MEMORY: `PRAGMA journal_mode` is kept in the database file, so setting it once is enough]",
+            "text": "[MEMORY: `PRAGMA journal_mode` is stored in the database file and survives reopening it]",
             "tools": [bash("git add -A && git commit -m 'Keep notes in SQLite'")],
         },
         "The notes are in SQLite now and committed.\n\n"
