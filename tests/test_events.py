@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,9 @@ EVENTS = st.builds(
     Event,
     st.sampled_from([*sorted(model.TYPES), "from_a_newer_version"]),
     TEXT,
-    time=st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")),
+    time=st.datetimes(datetime(1000, 1, 1)).map(  # noqa: DTZ001 - hypothesis wants a naive one
+        lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    ),
     session=TEXT,
     agent=TEXT,
     author=TEXT,
@@ -115,6 +119,17 @@ def test_what_is_no_event_is_counted_and_left_out() -> None:
     values = [codec.to_dict(event), None, [], "text", {"type": "x"}, {**codec.to_dict(event), "id": "../../etc"}]
 
     assert ([event], 5) == codec.decode_segment(json.dumps(values).encode())
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["0000-99-99T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01", "../../etc", "2026-01-01T00:00:00.000+", ""],
+)
+def test_an_impossible_time_is_no_event(time: str) -> None:
+    """A time orders events and names files, so it must be one."""
+    values = codec.to_dict(Event(model.KNOWLEDGE, "a fact", time="2026-01-01T00:00:00.000Z")) | {"time": time}
+
+    assert codec.from_dict(values) is None
 
 
 def test_a_lone_surrogate_can_be_stored() -> None:

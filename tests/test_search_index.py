@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from cortex_git.search.answer import MISS, WEAK
 from cortex_git.search.engine import Part
 from cortex_git.search.index import Index
 from cortex_git.search.view import AllBut
-from cortex_git.store.locking import Lock
+from cortex_git.store.locking import Lock, read_json, write_json
 
 
 def note(text: str, type: str = model.DECISION, **fields: object) -> Event:
@@ -51,7 +50,7 @@ def found(index: Index, query: str, **options: object) -> set[str]:
 
 def part_of(folder: str) -> Path:
     """The folder of the newest part."""
-    state = json.loads(Path(folder, "state.json").read_text())
+    state = read_json(str(Path(folder, "state.json")))
     return Path(folder, state["parts"][-1]["name"])
 
 
@@ -214,7 +213,8 @@ def _copy(folder: str) -> None:
 
 def _older(folder: str) -> None:
     path = Path(folder, "state.json")
-    path.write_text(path.read_text().replace("cortex-index 1", "cortex-index 0"))
+    values = read_json(str(path))
+    write_json(str(path), values | {"format": "cortex-index 0"})
 
 
 def _elsewhere(folder: str) -> None:

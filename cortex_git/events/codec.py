@@ -7,6 +7,7 @@ Reading is tolerant: unknown types and fields are kept, a line that is no event 
 from __future__ import annotations
 
 import json
+import re
 
 from cortex_git.events.model import VERSION, Event
 
@@ -21,6 +22,10 @@ _ORDER = (
     "author", "branch", "commit", "confidence", "salience", "layer", "source", "target", "marks",
 )  # fmt: skip
 _KNOWN = frozenset(_ORDER)
+_TIME = re.compile(
+    r"(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)\.[0-9]{3}Z"
+)
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -49,10 +54,12 @@ def from_dict(values: Mapping[str, object]) -> Event | None:
     """The event that a JSON object holds, or None if it holds none.
 
     What has the wrong type is left out rather than refused; an object without type, content,
-    time and a well-formed id is no event.
+    and well-formed time and id is no event.
     """
     type, content, time, id = (values.get(name) for name in ("type", "content", "time", "id"))
-    if not (isinstance(type, str) and isinstance(content, str) and isinstance(time, str) and is_id(id)):
+    if not (
+        isinstance(type, str) and isinstance(content, str) and isinstance(time, str) and is_time(time) and is_id(id)
+    ):
         return None
     texts = {name: value if isinstance(value := values.get(name), str) else "" for name in _TEXTS}
     lists = {
@@ -130,6 +137,11 @@ def _decode_lines(data: bytes) -> tuple[list[Event], int]:
 def is_id(value: object) -> bool:
     """Whether a value is an event id: 16 lower-case hex digits."""
     return isinstance(value, str) and len(value) == 16 and not value.strip("0123456789abcdef")
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a time as events hold it, `2026-01-31T09:00:00.000Z`: it orders events and names files."""
+    return _TIME.fullmatch(text) is not None
 
 
 def better(one: Event, other: Event) -> Event:
