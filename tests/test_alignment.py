@@ -214,6 +214,27 @@ def test_what_is_merged_to_the_default_branch_is_accepted(team: TestRepo) -> Non
     assert "[accepted, " in team.read(".claude/rules/cortex-briefing.md")
 
 
+def test_pages_of_two_clones_do_not_conflict(team: TestRepo, tmp_path: Path) -> None:
+    """Two people who record on main can pull from each other; the next commit renders the pages of both."""
+    decide(team, "Use SQLite")
+    team.commit({"g": "1\n"})
+    mate = TestRepo(tmp_path / "mate")
+    team.git("clone", "-q", str(team.path), str(mate.path))
+    mate.run("init")
+    for repo, text, name in ((team, "Use WAL", "h"), (mate, "Use FTS5", "i")):
+        decide(repo, text)
+        repo.commit({name: "1\n"})
+
+    mate.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert {"Use SQLite", "Use WAL", "Use FTS5"} == seen(mate)
+    assert clean(mate)
+    mate.commit({"j": "1\n"})
+
+    page = mate.read(".cortex/decisions.md")
+    assert [] == [text for text in ("Use SQLite", "Use WAL", "Use FTS5") if text not in page]
+    assert "0 errors, 0 notices" in mate.run("verify").out
+
+
 def test_facts_of_two_branches_merge_without_conflict(team: TestRepo) -> None:
     """A fact that was learned before a branch was made, and one on each side after, are all there after the merge."""
     team.run("learn", "Fact one")

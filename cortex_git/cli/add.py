@@ -58,8 +58,8 @@ def _recording(function: Callable[..., None]) -> Callable[..., None]:
 def add(env: Env, type: frozenset[str], words: tuple[str, ...], details: Details) -> None:
     """Record a memory of any type.
 
-    TYPE is one of decision, rejected, plan, step, learned, fixed, preference, task. A TEXT of `-` is read from standard
-    input.
+    TYPE is one of decision, rejected, plan, step, learned, fixed, preference, task; steps and tasks are done ones. A
+    TEXT of `-` is read from standard input.
     """
     if len(type) != 1:
         raise UsageError("give one type; see `git cortex add -h`")

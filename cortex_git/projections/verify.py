@@ -187,7 +187,7 @@ def _pages(files: Mapping[str, bytes], config: Config, parsed: list[Item]) -> It
             yield Finding(ERROR, "edited", path, 1, message)
         elif footer.items != digest or footer.version != page.VERSION:
             yield Finding(
-                NOTICE, "stale", path, 1, "it lags behind the items; the next commit here brings it up to date"
+                NOTICE, "stale", path, 1, "it lags behind the items; the next commit on the default branch renders it"
             )
         else:
             if footer.accepted not in rendered:

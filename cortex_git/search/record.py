@@ -19,7 +19,12 @@ MEMORY, FILES, COMMANDS = "memory", "files", "commands"
 SCOPES = (MEMORY, FILES, COMMANDS)
 """What can be searched apart: what was said and decided, the files touched, the commands run."""
 
-_SCOPE_OF = {model.FILE_MODIFIED: FILES, model.FILE_EXPLORED: FILES, model.COMMAND: COMMANDS}
+_SCOPE_OF = {
+    model.FILE_MODIFIED: FILES,
+    model.FILE_EXPLORED: FILES,
+    model.COMMAND: COMMANDS,
+    model.COMMIT: COMMANDS,
+}
 _SILENT = model.STATE_CHANGES | {model.SESSION_STARTED, model.SESSION_ENDED}
 _WEIGHTS = (("content", 1.0), ("topic", 1.0), ("reason", 0.8), ("alternatives", 0.6), ("files", 0.5))
 _MAX_LENGTH = 0xFFFF

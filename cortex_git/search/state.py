@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # To be raised whenever terms, keys or facets change: an index of another format is made anew.
-FORMAT = f"cortex-index 1, {engine.VERSION}"
+FORMAT = f"cortex-index 2, {engine.VERSION}"
 _PART = re.compile(r"part-[0-9a-f]{8}")
 
 

@@ -1,4 +1,4 @@
-"""Ignore lines of our own, in the repository's `info/exclude`: the user's `.gitignore` is never touched."""
+"""Lines of our own in the repository's `info/` folder: `.gitignore` and `.gitattributes` of the user stay as they are."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 
 from cortex_git.setup import blocks
 
+EXCLUDE, ATTRIBUTES = "exclude", "attributes"
 
-def put(common_dir: str, patterns: Sequence[str], dropped: Sequence[str] = ()) -> bool:
-    """Add patterns to our block and drop others; returns whether the file changed. Raises OSError, CortexError."""
-    path = _path(common_dir)
+
+def put(common_dir: str, patterns: Sequence[str], dropped: Sequence[str] = (), name: str = EXCLUDE) -> bool:
+    """Add lines to our block and drop others; returns whether the file changed. Raises OSError, CortexError."""
+    path = _path(common_dir, name)
     old = path.read_bytes() if path.exists() else b""
     kept = [line for line in (blocks.content(old) or "").splitlines() if line not in dropped]
     lines = [*kept, *(pattern for pattern in patterns if pattern not in kept)]
@@ -23,9 +25,9 @@ def put(common_dir: str, patterns: Sequence[str], dropped: Sequence[str] = ()) -
     return True
 
 
-def take(common_dir: str) -> bool:
+def take(common_dir: str, name: str = EXCLUDE) -> bool:
     """Take our block out, and the file too if nothing else is in it; returns whether there was one."""
-    path = _path(common_dir)
+    path = _path(common_dir, name)
     old = path.read_bytes() if path.exists() else b""
     new = blocks.take(old)
     if new == old:
@@ -37,5 +39,5 @@ def take(common_dir: str) -> bool:
     return True
 
 
-def _path(common_dir: str) -> Path:
-    return Path(os.path.join(common_dir, "info", "exclude"))
+def _path(common_dir: str, name: str) -> Path:
+    return Path(os.path.join(common_dir, "info", name))
