@@ -1,4 +1,4 @@
-"""Lines of our own in the repository's `info/` folder: `.gitignore` and `.gitattributes` of the user stay as they are."""
+"""Lines of our own in the `info/` folder of a repository. The `.gitignore` and `.gitattributes` of the user stay."""
 
 from __future__ import annotations
 
