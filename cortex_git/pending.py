@@ -26,11 +26,10 @@ _PLANS = frozenset({model.PLAN, model.STEP})
 class Pending:
     """`events` become items, `plan` is the branch's plan, and `key` its key; `had_plan`: it has or had one."""
 
-    __slots__ = ("events", "had_plan", "held", "key", "plan")
+    __slots__ = ("events", "had_plan", "key", "plan")
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.held: set[str] = set()
         self.events: list[Event] = []
         self.plan: Plan | None = None
         self.had_plan = False

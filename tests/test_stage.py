@@ -39,11 +39,8 @@ else:
 class Pending:
     """What a commit is to bring along."""
 
-    def __init__(
-        self, events: list[Event] | None = None, held: set[str] | None = None, plan: Plan | None = None
-    ) -> None:
+    def __init__(self, events: list[Event] | None = None, plan: Plan | None = None) -> None:
         self.events = events or []
-        self.held = held or set()
         self.plan = plan
         self.had_plan = plan is not None
         self.key = "9ab3c2ffffff"
@@ -159,18 +156,17 @@ def test_a_partial_commit_brings_nothing(repo: TestRepo, options: tuple[str, ...
 
 
 def test_what_does_not_belong_is_not_written(repo: TestRepo) -> None:
-    """Private, uncertain, held and unfit events get no file; preferences only where they are shared."""
+    """Private, uncertain and unfit events get no file; preferences only where they are shared."""
     start(repo)
     liked = fact("Tabs", model.PREFERENCE)
     events = [
         decision("secret", marks=[model.PRIVATE]),
         decision("perhaps", confidence=0.4),
-        decision("held"),
         fact("ran a command", model.COMMAND),
         liked,
     ]
 
-    assert [] == run_stage(repo.path, Pending(events, held={decision("held").id}))
+    assert [] == run_stage(repo.path, Pending(events))
     assert [] == run_stage(repo.path, Pending([decision()]), config=Config({"projections_commit": False}))
     assert "" == repo.git("status", "--porcelain")
     shared = Config({"projections_pages": "off", "share_preferences": True})
@@ -182,11 +178,10 @@ def test_nothing_to_do_starts_no_process(repo: TestRepo, calls: Path) -> None:
     start(repo)
     run_stage(repo.path, Pending([decision()]), config=Config())
     repo.git("commit", "-q", "-m", "x", "--no-verify")
-    held = {decision().id}
-    run_stage(repo.path, Pending(held=held), config=Config())
+    run_stage(repo.path, Pending(), config=Config())
     count(calls)
 
-    assert [] == run_stage(repo.path, Pending(held=held), config=Config())
+    assert [] == run_stage(repo.path, Pending(), config=Config())
     assert [] == run_unstage(repo.path)
     assert 0 == count(calls)
 

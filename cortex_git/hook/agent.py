@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from cortex_git import live
-from cortex_git.hook.journal import store_waiting
+from cortex_git.hook.journal import log, store_waiting
 from cortex_git.memory import Memory
 from cortex_git.projections import stage
 from cortex_git.setup.glance import inactive_hooks
@@ -38,7 +38,10 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
 
 def _spool_input(repo: Repo, event: str, env: Env) -> None:
     payload = env.stdin.read(spool.MAX_PAYLOAD + 1)
-    spool.write(repo.home, "claude", event, repo.work_tree or "", repo.head_line(), payload)
+    try:
+        spool.write(repo.home, "claude", event, repo.work_tree or "", repo.head_line(), payload)
+    except OSError as error:  # a session can be greeted all the same
+        log(repo, f"claude {event}: the payload could not be kept: {error}", env)
 
 
 def _greet(memory: Memory, env: Env) -> None:

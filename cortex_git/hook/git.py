@@ -20,9 +20,14 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     if event in ("pre-commit", "post-commit"):
         from cortex_git.hook import commit
 
-        commit.pre_commit(memory) if event == "pre-commit" else commit.post_commit(memory)
+        around = {"pre-commit": commit.pre_commit, "post-commit": commit.post_commit}
+        around[event](memory)
     elif event in ("post-checkout", "post-merge", "post-rewrite"):
         from cortex_git.hook import moves
 
-        handlers = {"post-checkout": moves.post_checkout, "post-merge": moves.post_merge}
-        handlers.get(event, moves.post_rewrite)(memory, arguments)
+        after = {
+            "post-checkout": moves.post_checkout,
+            "post-merge": moves.post_merge,
+            "post-rewrite": moves.post_rewrite,
+        }
+        after[event](memory, arguments)

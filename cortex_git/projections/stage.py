@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         """What the commit has to bring along."""
 
         events: list[Event]
-        held: set[str]
         plan: Plan | None
         had_plan: bool
         key: str
@@ -58,11 +57,10 @@ def stage(
 ) -> list[str]:
     """Write and stage what belongs to this commit and return the paths.
 
-    `pending.events` become items, unless they are private, not sure enough, or held by a commit
-    already. `states` says of ids how they stand, `(status, id of the successor or "")`, where
-    that is no longer as at their birth. What stands in the way is left alone and said in `faults`.
-    Nothing is done for a partial commit. Raises CortexError if git or the disk refuses; then
-    nothing was staged.
+    `pending.events` become items, unless they are private or not sure enough. `states` says of
+    ids how they stand, `(status, id of the successor or "")`, where that is no longer as at their
+    birth. What stands in the way is left alone and said in `faults`. Nothing is done for a
+    partial commit. Raises CortexError if git or the disk refuses; then nothing was staged.
     """
     if repo.work_tree is None or not config.projections_commit or is_partial(index_file):
         return []
@@ -119,7 +117,7 @@ def _look_back(repo: Repo, notes: worktree.Notes, keep: Collection[str], index_f
 
 def _items(pending: Pending, config: Config, states: Mapping[str, State]) -> dict[str, bytes]:
     """Path to content of the new items."""
-    events = [e for e in pending.events if _belongs(e, config) and e.id not in pending.held]
+    events = [e for e in pending.events if _belongs(e, config)]
     files: dict[str, bytes] = {}
     new = {event.id for event in events}
     for event in events:
