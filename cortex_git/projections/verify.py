@@ -98,7 +98,10 @@ def _text(path: str, data: bytes) -> Iterator[Finding]:
     text = data.decode("utf-8", "replace")
     marker = re.search(_MARKER, text)
     if marker and _is_damaged(path, data):
-        message = "conflict markers; take one side, or both files where there are two"
+        if page.is_page(path):
+            message = "conflict markers; `git cortex project` renders it again"
+        else:
+            message = "conflict markers; take one side, or both files where there are two"
         yield Finding(ERROR, "conflict", path, _line_at(text, marker.start()), message)
     unseen = re.search(prose.UNSAFE, text)
     if unseen:
@@ -182,6 +185,8 @@ def _pages(files: Mapping[str, bytes], config: Config, parsed: list[Item]) -> It
     rendered: dict[bool, dict[str, bytes]] = {}
     for path, data in present.items():
         footer = page.footer_of(data)
+        if (footer is None or footer.edited) and re.search(_MARKER, data.decode("utf-8", "replace")):
+            continue  # a merge has left it so, which is said already
         if footer is None or footer.edited:
             message = "it was edited by hand; change the items, and `git cortex project` renders it again"
             yield Finding(ERROR, "edited", path, 1, message)
