@@ -334,6 +334,19 @@ def test_switching_branches_switches_the_context(ready: TestRepo) -> None:
     assert "Use SQLite" in ready.read(rules)
 
 
+def test_a_commit_says_what_it_takes_along(ready: TestRepo) -> None:
+    """One line names the first items that a commit brings, and how many files there are beside them."""
+    ready.run("decide", "Use SQLite")
+    ready.write({"g": "1\n"})
+    ready.git("add", "g")
+
+    done = subprocess.run(["git", "commit", "-qm", "x"], cwd=ready.path, capture_output=True, text=True)
+
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("git cortex: ")]
+    assert line.startswith("git cortex: adds .cortex/decisions/")
+    assert line.endswith(" and 1 more file in .cortex/")
+
+
 def test_the_commands_are_not_needed_for_capturing(ready: TestRepo) -> None:
     """With an empty PATH hooks still keep what was said, and a commit succeeds."""
     program = Path(home(ready), "program").read_text()

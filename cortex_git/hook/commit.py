@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cortex_git.memory import Memory
 
 
+_NAMED = 4
+"""How many files are named when a commit takes them along."""
+
+
 def pre_commit(memory: Memory) -> None:
     """Write the items that belong to this commit and stage them; say on one line what was added."""
     store_waiting(memory, "git")
@@ -34,7 +38,11 @@ def pre_commit(memory: Memory) -> None:
     for fault in faults:
         log(memory.repo, f"git pre-commit: {fault}", memory.env)
     if added:
-        memory.env.stderr.write(f"git cortex: adds {', '.join(added)}\n")
+        # Items first: they hold somebody's words; the pages only repeat them.
+        named = sorted(added, key=lambda path: path.count("/") < 2)[:_NAMED]
+        left = len(added) - len(named)
+        more = f" and {left} more file{'s' * (left > 1)} in .cortex/" if left else ""
+        memory.env.stderr.write(f"git cortex: adds {', '.join(named)}{more}\n")
 
 
 def post_commit(memory: Memory) -> None:
