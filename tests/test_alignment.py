@@ -228,7 +228,9 @@ def test_pages_of_two_clones_do_not_conflict(team: TestRepo, tmp_path: Path) -> 
     mate.git("pull", "-q", "--no-rebase", "--no-edit")
     assert {"Use SQLite", "Use WAL", "Use FTS5"} == seen(mate)
     assert clean(mate)
+    assert "Next commit: brings the pages" in mate.run("status").out
     mate.commit({"j": "1\n"})
+    assert "Next commit: brings nothing" in mate.run("status").out
 
     page = mate.read(".cortex/decisions.md")
     assert [] == [text for text in ("Use SQLite", "Use WAL", "Use FTS5") if text not in page]
@@ -267,6 +269,7 @@ def test_a_plan_that_was_dropped_is_gone_for_everybody(team: TestRepo) -> None:
 
 def test_a_new_memory_brings_no_empty_pages(team: TestRepo) -> None:
     """Until something is recorded there is no page that says that nothing is."""
+    team.run("project", "--check")
     team.commit({"g": "1\n"})
 
     pages = [name for name in team.git("ls-files", ".cortex").splitlines() if name.endswith(".md")]

@@ -15,6 +15,7 @@ from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.pending import Pending, pending
 from cortex_git.projections import pages, stage, worktree
+from cortex_git.projections.document import is_item
 from cortex_git.store.repo import Repo
 
 
@@ -79,10 +80,14 @@ def _drop_edited_pages(memory: Memory, repo: Repo) -> None:
 
 def _wanted(memory: Memory, repo: Repo, coming: Pending) -> list[str]:
     """What would be written: the ids of new items, the plan, and the pages that are not as they should be."""
-    found = [f".cortex/ (new item {event.id[:7]})" for event in coming.events]
+    return [f".cortex/ (new item {event.id[:7]})" for event in coming.events] + late_pages(memory, repo)
+
+
+def late_pages(memory: Memory, repo: Repo) -> list[str]:
+    """The pages in the work tree that are not as the items there make them, if this branch carries pages."""
     carried, is_default = _has_pages(memory)
-    if carried:
-        files = cortex_files(repo.work_tree or "")
-        rendered = pages.pages(files, memory.config, accepted=is_default)
-        found += [path for path, data in rendered.items() if files.get(path) != data]
-    return found
+    files = cortex_files(repo.work_tree or "") if carried else {}
+    if not any(is_item(path) or pages.is_page(path) for path in files):
+        return []
+    rendered = pages.pages(files, memory.config, accepted=is_default)
+    return [path for path, data in rendered.items() if files.get(path) != data]

@@ -11,6 +11,7 @@ from cortex_git.cli import plan as plans
 from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory, warn_of_settings
+from cortex_git.cli.project import late_pages
 from cortex_git.cli.selection import LABELS
 from cortex_git.cli.terminal import Screen, one_line, screen, write_json
 from cortex_git.env import Env
@@ -88,6 +89,7 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "next_commit": {
             "events": [text.as_dict(event, standing) for event in coming.events],
             "plan": _brings_plan(memory, coming, branch),
+            "pages": len(late_pages(memory, memory.repo)) if memory.config.projections_commit else 0,
         },
         "uncommitted": _uncommitted(memory, alive, head),
         "private": sum(event.private and event.type in model.SEMANTIC for event in alive),
@@ -169,13 +171,14 @@ def _plan_line(plan: dict[str, Any] | None) -> str:
 
 def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
     events = coming["events"]
-    if not events and not coming["plan"]:
-        yield "Next commit: brings nothing into .cortex/"
-        return
-    if not events:
-        yield "Next commit: brings the plan into .cortex/"
-    else:
+    if events:
         yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
+    elif coming["plan"]:
+        yield "Next commit: brings the plan into .cortex/"
+    elif coming["pages"]:
+        yield "Next commit: brings the pages of .cortex/, which lag behind the items"
+    else:
+        yield "Next commit: brings nothing into .cortex/"
     for event in events[:_SHOWN]:
         name = LABELS.get(event["type"], event["type"])
         yield f"    {out.paint(event['id'][:7], 'id')} {name}: {one_line(event['content'])[:100]}"
