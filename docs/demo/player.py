@@ -5,6 +5,7 @@ Both ways run the very hook commands that `git cortex init` installed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -90,7 +91,26 @@ class Replay:
         for turn in filled(session["turns"], repo):
             run.turn(blocks(turn))
         run.hook("SessionEnd", reason="other")
+        _wait_for_hooks(repo)
         return start
+
+
+def _wait_for_hooks(repo: Path) -> None:
+    """Wait for what the last hook goes on doing behind an ended session, as a person who starts the next one does."""
+    ours = str(repo / ".git" / "cortex")
+    while any(ours in command for command in _commands()):
+        time.sleep(0.02)
+
+
+def _commands() -> list[str]:
+    """The command lines of all processes."""
+    if Path("/proc/self/cmdline").exists():
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        return found
+    return subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, text=True).stdout.splitlines()
 
 
 class _Run:
