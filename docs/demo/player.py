@@ -67,6 +67,7 @@ class Client:
             }
             command = [self.program, "-p", session["prompt"], "--permission-mode", "bypassPermissions", *arguments]
             done = subprocess.run(command, cwd=repo, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+            _wait_for_hooks(repo)
             self.requests += model.requests
         if done.returncode:
             raise RuntimeError(f"the client ended with {done.returncode}: {done.stderr.decode()[-500:]}")
