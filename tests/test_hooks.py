@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TestRepo, shared
 
+from cortex_git.errors import CortexError
 from cortex_git.store import spool
+from cortex_git.store.notes import Writer
 from cortex_git.store.repo import Repo
 
 SPOOLED = ["PostToolUse", "PostToolUseFailure", "UserPromptSubmit"]
@@ -266,6 +268,36 @@ def test_a_long_transcript_is_taken_in_piece_by_piece(
     assert 1 <= len(first) < 30
     assert 2 < drains < 30
     assert {f"Number {n} was chosen": 1 for n in range(30)} == Counter(contents(ready, "--type", "decision"))
+
+
+def test_a_piece_that_could_not_be_stored_is_stored_later(
+    ready: TestRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a ref cannot be written in the middle of a transcript, the drain stops there and the next one goes on."""
+    transcript = tmp_path / "s1.jsonl"
+    with transcript.open("w") as file:
+        for n in range(12):
+            text = f"[MEMORY: decision] Number {n} was chosen"
+            message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": text}]}
+            line = {"type": "assistant", "uuid": f"u{n}", "sessionId": "s1", "gitBranch": "main", "message": message}
+            file.write(json.dumps(line | {"timestamp": f"2026-01-01T00:00:{n:02}.000Z"}) + "\n")
+    monkeypatch.setattr("cortex_git.capture.drain._PIECE", 500)
+    write, calls = Writer.write, []
+
+    def refuse_once(self: Writer, *arguments: object, **options: object) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise CortexError("a lock is in the way")
+        write(self, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Writer, "write", refuse_once)
+    payload = json.dumps(said("Done.", transcript_path=str(transcript))).encode()
+    spool.write(home(ready), "claude", "Stop", str(ready.path), "ref: refs/heads/main", payload)
+
+    assert "a lock is in the way" in ready.run("log").err
+    assert 1 == len(spool.names(home(ready)))
+
+    assert {f"Number {n} was chosen": 1 for n in range(12)} == Counter(contents(ready, "--type", "decision"))
 
 
 DAMAGE = {

@@ -112,8 +112,6 @@ class _Drain:
             except TimeoutError:
                 units = []
                 late |= source.records
-            except Exception as error:
-                self._done.faults.append(f"{os.path.basename(path)} could not be read: {type(error).__name__}: {error}")
         self._store(units)
         spool.discard(self._repo.home, [name for name in taken if name not in late])
         spool.sweep(self._repo.home, newest - _ABANDONED)
@@ -127,7 +125,11 @@ class _Drain:
         units, size = before, _PIECE
         while os.path.isfile(path):
             start = self._state.offset(path)
-            reading = transcript.read(path, start, size)
+            try:
+                reading = transcript.read(path, start, size)
+            except Exception as error:  # only of reading: what cannot be stored must stay in the spool
+                self._done.faults.append(f"{os.path.basename(path)} could not be read: {type(error).__name__}: {error}")
+                break
             if reading.more and reading.offset <= start:
                 size *= 2  # a call whose result comes much later holds up the piece
                 continue
