@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import formats
 import pytest
 from hypothesis import settings
 
@@ -64,6 +65,8 @@ class TestRepo:
         path.mkdir(parents=True, exist_ok=True)
         made = cls(path)
         made.git("init", "--quiet", *options)
+        for name, value in formats.settings(options):
+            made.git("config", name, value)
         return made
 
     def git(
@@ -71,7 +74,7 @@ class TestRepo:
     ) -> str:
         """Run git here and return its output without the last line end; `variables` join the environment."""
         done = subprocess.run(
-            ["git", *args],
+            ["git", *formats.arguments(args)],
             cwd=self.path,
             input=input.encode("utf-8", "surrogateescape"),
             capture_output=True,
@@ -171,6 +174,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     (base / "gitconfig").write_text(
         f"[user]\n\tname = {NAME}\n\temail = {MAIL}\n[init]\n\tdefaultBranch = main\n[core]\n\teditor = true\n"
         "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[protocol \"file\"]\n\tallow = always\n"
+        + formats.CONFIG.get(formats.FORMAT, "")
     )
     patch = pytest.MonkeyPatch()
     for name in list(os.environ):
@@ -187,6 +191,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         "PATH": _bare_path(),
         "TZ": "UTC",
         "LC_ALL": "C",
+        **formats.VARIABLES.get(formats.FORMAT, {}),
     }
     for name, value in fixed.items():
         patch.setenv(name, value)
@@ -218,6 +223,21 @@ def client() -> Path:
     if not path:
         pytest.skip(_NO_CLIENT)
     return Path(path)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where the installed git cannot do the format that is asked for, say so loudly instead of failing everywhere."""
+    if formats.FORMAT and (reason := formats.missing()):
+        pytest.exit(f"THE TESTS WITH {formats.FORMAT} REPOSITORIES WERE NOT RUN: {reason}", returncode=0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a format asked for, only what works in a repository is worth another run."""
+    if not formats.FORMAT:
+        return
+    kept = [item for item in items if {"repo", "home"} & set(getattr(item, "fixturenames", ()))]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

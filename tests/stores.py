@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from formats import FORMAT, HASH, HEX
+
 from cortex_git.digest import blob_id
 from cortex_git.store.backend import Backend, Update
 from cortex_git.store.gitcli import GitBackend
@@ -14,8 +16,8 @@ from cortex_git.store.repo import require
 
 REF = "refs/notes/cortex/0123456789ab/01234567"
 OTHER = "refs/notes/cortex-local/0123456789ab/01234567"
-MISSING = "5" * 40
-BACKENDS: dict[str, Callable[..., Backend]] = {"git": GitBackend, "pygit2": Libgit2Backend}
+MISSING = "5" * HEX
+BACKENDS: dict[str, Callable[..., Backend]] = {"git": GitBackend, **({} if FORMAT else {"pygit2": Libgit2Backend})}
 
 
 def opened(kind: str, path: Path) -> Backend:
@@ -33,7 +35,7 @@ def contents(store: Backend, rev: str) -> set[bytes]:
     return {data for _, data in store.blobs(store.tree(rev).values())}
 
 
-def placed(*blobs: bytes, object_format: str = "sha1") -> dict[str, str]:
+def placed(*blobs: bytes, object_format: str = HASH) -> dict[str, str]:
     """The tree that these segments must make."""
     ids = [blob_id(blob, object_format) for blob in blobs]
     return {f"{id[:2]}/{id[2:]}": id for id in ids}
