@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from generate import git
+from generate import git, init
 from measure import Cost, measure
 
 Case = Callable[["Store"], Cost]
@@ -29,12 +31,19 @@ class Store:
         self.transcript = path.parent / f"{self.session}.jsonl"
         self.transcript.touch()
         self.turn = 0
+        self.counting = False
         self._branches = git(path, "for-each-ref", "--format=%(refname:short)", "refs/heads/feature").split()
         self._hooks = Path(git(path, "rev-parse", "--path-format=absolute", "--git-path", "hooks"))
 
     def run(self, argv: list[str], stdin: bytes = b"", **variables: str) -> Cost:
-        """Measure a program in the work tree."""
-        return measure(argv, self.path, {**os.environ, **variables}, stdin)
+        """Measure a program in the work tree; while `counting`, git's own trace tells what it starts."""
+        if not self.counting:
+            return measure(argv, self.path, {**os.environ, **variables}, stdin)
+        with tempfile.NamedTemporaryFile(mode="r", encoding="utf-8") as trace:
+            cost = measure(argv, self.path, {**os.environ, "GIT_TRACE2_EVENT": trace.name, **variables}, stdin)
+            events = [json.loads(line) for line in trace]
+        cost.started = sum(event["event"] == "start" and "--no-optional-locks" in event["argv"] for event in events)
+        return cost
 
     def agent_hook(self, event: str, **payload: object) -> Cost:
         """Run the hooks that the assistant would run for an event, as it would: through sh, the payload on stdin."""
@@ -68,7 +77,20 @@ class Store:
 
     def quiet_git(self, *args: str) -> str:
         """Run git without any hooks, to change the repository between two measured parts."""
-        return git(self.path, "-c", "core.hooksPath=/dev/null", *args)
+        return git(self.path, *self.without_ours("/dev/null"), *args)
+
+    def without_ours(self, hooks: str) -> list[str]:
+        """Options that make git run the hooks of another folder and none of ours, wherever they are installed."""
+        ours = git(self.path, "config", "--name-only", "--get-regexp", r"^hook\.cortex-.*\.event$", check=False).split()
+        off = [f"{name.removesuffix('.event')}.enabled=false" for name in ours]
+        return [part for setting in (f"core.hooksPath={hooks}", *off) for part in ("-c", setting)]
+
+    def change(self) -> str:
+        """Stage a change of one file; returns the message for its commit."""
+        self.turn += 1
+        (self.path / "bench.txt").write_text(f"{self.turn}\n")
+        self.quiet_git("add", "bench.txt")
+        return f"Change {self.turn}"
 
     def edit(self) -> Cost:
         """One edit by the assistant: in the transcript and through the capture hook."""
@@ -141,7 +163,7 @@ def session_start(store: Store) -> Cost:
 
 def commit(store: Store) -> Cost:
     """pre-commit and post-commit of a commit to which no memory belongs."""
-    git(store.path, "commit", "--quiet", "--allow-empty", "-m", "Takes along what other cases left")
+    _take_along(store)
     return _commit(store)
 
 
@@ -152,14 +174,41 @@ def commit_memory(store: Store) -> Cost:
     return _commit(store)
 
 
+def _take_along(store: Store) -> None:
+    git(store.path, "commit", "--quiet", "--allow-empty", "-m", "Takes along what other cases left")
+
+
 def _commit(store: Store) -> Cost:
-    store.turn += 1
-    (store.path / "bench.txt").write_text(f"{store.turn}\n")
-    store.quiet_git("add", "bench.txt")
+    message = store.change()
     index = str(store.path / ".git" / "index")
     before = store.git_hook("pre-commit", GIT_INDEX_FILE=index, GIT_EDITOR=":")
-    store.quiet_git("commit", "--quiet", "-m", f"Change {store.turn}")
+    store.quiet_git("commit", "--quiet", "-m", message)
     return before + store.git_hook("post-commit", GIT_INDEX_FILE=index, GIT_EDITOR=":")
+
+
+def git_commit(store: Store) -> Cost:
+    """`git commit` as a whole, when no memory belongs to it."""
+    _take_along(store)
+    return store.run(["git", "commit", "--quiet", "-m", store.change()])
+
+
+def git_commit_memory(store: Store) -> Cost:
+    """`git commit` as a whole, when it brings a new decision along."""
+    store.edit()
+    store.stop()
+    return store.run(["git", "commit", "--quiet", "-m", store.change()])
+
+
+def git_commit_floor(store: Store) -> Cost:
+    """The same commit with two hooks that are `python -c pass`: the unit for `git commit`. It is undone again."""
+    hooks = store.path.parent / "floor-hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "post-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -c pass\n")
+        (hooks / name).chmod(0o755)
+    cost = store.run(["git", *store.without_ours(str(hooks)), "commit", "--quiet", "-m", store.change()])
+    store.quiet_git("reset", "--quiet", "--soft", "HEAD~1")
+    return cost
 
 
 def checkout_same(store: Store) -> Cost:
@@ -186,13 +235,54 @@ def git_floor(store: Store) -> Cost:
     return store.run(["git", "rev-parse", "HEAD"])
 
 
-FLOORS: dict[str, Case] = {"python -c pass": python_floor, "git rev-parse": git_floor}
+def fetch(store: Store) -> Cost:
+    """`git fetch` of 1,000 refs into a clone where memory is kept."""
+    return _fetch(store, set_up=True)
+
+
+def fetch_floor(store: Store) -> Cost:
+    """The same fetch into a clone of which git-cortex knows nothing: the unit for `fetch`."""
+    return _fetch(store, set_up=False)
+
+
+def _fetch(store: Store, *, set_up: bool) -> Cost:
+    source, target = (store.path.parent / name for name in ("fetched", "with" if set_up else "without"))
+    if not target.exists():
+        _many_refs(source)
+        git(store.path.parent, "clone", "--quiet", "--no-tags", str(source), str(target))
+        if set_up:
+            init(target)
+    pick = ["git", "-C", str(target), "fetch", "--quiet", "--no-auto-maintenance", "origin", "+refs/many/*:refs/many/*"]
+    cost = store.run(pick)
+    shutil.rmtree(target / ".git" / "refs" / "many")
+    return cost
+
+
+def _many_refs(path: Path) -> None:
+    if not path.exists():
+        git(path.parent, "init", "--quiet", "--initial-branch=main", str(path))
+        git(path, "commit", "--quiet", "--allow-empty", "-m", "Start")
+        head = git(path, "rev-parse", "HEAD")
+        lines = "".join(f"create refs/many/{number} {head}\n" for number in range(1000))
+        git(path, "update-ref", "--stdin", input=lines.encode())
+
+
+UNIT = "python -c pass"
+COMMIT, FETCH = "commit, two empty hooks", "fetch without git-cortex"
+UNITS = {"git-commit": COMMIT, "git-commit-memory": COMMIT, "fetch": FETCH}
+"""What a case is measured in, where that is not the start of Python."""
+FLOORS: dict[str, Case] = {UNIT: python_floor, "git rev-parse": git_floor, COMMIT: git_commit_floor, FETCH: fetch_floor}
 CASES: dict[str, Case] = {
     "capture": capture,
     "stop": stop,
     "session-start": session_start,
     "commit": commit,
     "commit-memory": commit_memory,
+    "git-commit": git_commit,
+    "git-commit-memory": git_commit_memory,
     "checkout-same": checkout_same,
     "checkout-other": checkout_other,
+    "fetch": fetch,
 }
+PROCESSES = ("stop", "commit", "commit-memory", "checkout-same", "checkout-other")
+"""The cases whose processes are counted, too."""

@@ -209,9 +209,9 @@ def _write(path: Path, planned: list[Session], commits: list[str]) -> None:
             git(path, "gc", "--quiet")
 
 
-def git(path: Path, *args: str, input: bytes = b"") -> str:
-    """Run git there and return its output. Raises RuntimeError with what it said if it fails."""
+def git(path: Path, *args: str, input: bytes = b"", check: bool = True) -> str:
+    """Run git there and return its output. Raises RuntimeError with what it said if it fails and `check` is set."""
     done = subprocess.run(["git", *args], cwd=path, input=input, capture_output=True)
-    if done.returncode:
+    if done.returncode and check:
         raise RuntimeError(f"git {' '.join(args)}: exit status {done.returncode}\n{done.stderr.decode()}")
     return done.stdout.decode().removesuffix("\n")

@@ -11,16 +11,17 @@ from pathlib import Path
 
 
 class Cost:
-    """Wall and CPU time in seconds."""
+    """Wall and CPU time in seconds; `started` is how many git processes of ours that took, where it was counted."""
 
-    __slots__ = ("cpu", "wall")
+    __slots__ = ("cpu", "started", "wall")
 
-    def __init__(self, wall: float, cpu: float) -> None:
+    def __init__(self, wall: float, cpu: float, started: int = 0) -> None:
         self.wall = wall
         self.cpu = cpu
+        self.started = started
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.wall + other.wall, self.cpu + other.cpu)
+        return Cost(self.wall + other.wall, self.cpu + other.cpu, self.started + other.started)
 
 
 def measure(argv: Sequence[str], cwd: Path, variables: Mapping[str, str], stdin: bytes = b"") -> Cost:
