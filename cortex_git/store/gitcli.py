@@ -174,7 +174,7 @@ class GitBackend(Backend):
 
     def _write(self, updates: Sequence[Update]) -> list[str]:
         """Write blobs, trees and commits by one git, and return the commits' ids; no ref moves yet."""
-        args = (*self._no_hooks(), "fast-import", "--quiet", "--done", "--date-format=now")
+        args = (*without_hooks(self._repo), "fast-import", "--quiet", "--done", "--date-format=now")
         who = self._repo.identity().encode("utf-8", "replace")
         stream = b"".join(_stream(update, who, self._format(update)) for update in updates) + b"done\n"
         status, out, err = self._repo.git_status(*args, input=stream, variables=_VARIABLES)
@@ -183,12 +183,6 @@ class GitBackend(Backend):
             said = [line for line in err.splitlines() if line.startswith((b"fatal:", b"error:"))]
             raise GitError(("fast-import",), status, said[0] if said else err)
         return out.decode("ascii").split()
-
-    def _no_hooks(self) -> list[str]:
-        """Options that keep git from running the user's hooks, those in files and (git >= 2.54) in settings."""
-        named = [name.removesuffix(".event") for name in self._repo.git_config() if name.endswith(".event")]
-        off = [f"{name}.enabled=false" for name in named if name.startswith("hook.") and "=" not in name]
-        return [part for setting in (f"core.hooksPath={os.devnull}", *off) for part in ("-c", setting)]
 
     def _format(self, update: Update) -> str:
         if update.old:
@@ -204,7 +198,7 @@ class GitBackend(Backend):
     def _move(self, wanted: Mapping[str, tuple[str | None, str | None]]) -> None:
         """Move refs to new values from old ones, all or none."""
         request = "".join(_instruction(ref, new, old) for ref, (new, old) in wanted.items())
-        args = (*_PATIENT, *self._no_hooks(), "update-ref", "--stdin", "--no-deref")
+        args = (*_PATIENT, *without_hooks(self._repo), "update-ref", "--stdin", "--no-deref")
         status, _, err = self._repo.git_status(*args, input=request.encode(), variables=_VARIABLES)
         if not status:
             return
@@ -217,6 +211,13 @@ class GitBackend(Backend):
         if named or os.path.exists(lock):
             raise lock_left(lock)
         raise GitError(("update-ref",), status, err)
+
+
+def without_hooks(repo: Repo) -> list[str]:
+    """Options that keep git from running the user's hooks, those in files and (git >= 2.54) in settings."""
+    named = [name.removesuffix(".event") for name in repo.git_config() if name.endswith(".event")]
+    off = [f"{name}.enabled=false" for name in named if name.startswith("hook.") and "=" not in name]
+    return [part for setting in (f"core.hooksPath={os.devnull}", *off) for part in ("-c", setting)]
 
 
 def _stream(update: Update, who: bytes, object_format: str) -> bytes:
