@@ -31,3 +31,15 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
             "post-rewrite": moves.post_rewrite,
         }
         after[event](memory, arguments)
+    elif event == "pre-push":
+        from cortex_git.hook import push
+
+        push.pre_push(memory, arguments)
+    elif event == "background-fetch":
+        from cortex_git.hook import background
+
+        background.fetch(memory, arguments)
+    elif event == "merge-page":
+        from cortex_git.hook import merging
+
+        merging.merge_page(memory, arguments)

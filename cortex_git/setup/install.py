@@ -14,14 +14,12 @@ from cortex_git import assets
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import PATIENCE
-from cortex_git.projections import pages
-from cortex_git.setup import before, blocks, claude, clone, exclude, githooks, manpage, program, rules, settings
+from cortex_git.setup import before, blocks, claude, clone, exclude, githooks, manpage, merges, program, rules, settings
 from cortex_git.store import keys, spool
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import Repo
 
 AGENTS = ("claude",)
-_DRIVER = "cortex-pages"
 """The assistants that can be set up."""
 FOLDER = ".cortex"
 CONFIG = "config.toml"
@@ -59,7 +57,7 @@ def init(
         report.lines.append(_lay_folder(repo, commit))
         program.refresh(repo)
         _install_git_hooks(repo, report)
-        _let_pages_merge(repo)
+        merges.put(repo)
         repo.set_git_config(rules.AGENTS, " ".join(agents) or None)
         _set_up_claude(repo, env, "claude" in agents, plugin, report)
         manpage.link(env.variables)
@@ -80,7 +78,7 @@ def uninstall(repo: Repo, env: Env, *, forget: bool = False) -> Report:
             "Claude Code's hooks": claude.take_down(repo, env),
             "rules file": _remove_rules(repo),
             "ignore lines": exclude.take(repo.common_dir),
-            "merge driver": _leave_pages_alone(repo),
+            "merge driver": merges.take(repo),
             f"{FOLDER}/, which was never committed": _remove_untouched_folder(repo),
         }
         before.restore(repo)
@@ -94,23 +92,6 @@ def uninstall(repo: Repo, env: Env, *, forget: bool = False) -> Report:
         text = f"{FOLDER}/ belongs to the project's files; `git rm -r {FOLDER}` removes it for everybody\n"
         report.attention.append(text)
     return report
-
-
-def _let_pages_merge(repo: Repo) -> None:
-    """Have merges in this clone keep our side of rendered pages: the next commit renders them anew from the items."""
-    lines = [f"/{FOLDER}/{name} merge={_DRIVER}" for name in pages.NAMES]
-    exclude.put(repo.common_dir, lines, name=exclude.ATTRIBUTES)
-    wanted = {"name": "pages of git-cortex, which are rendered again", "driver": "true"}
-    for name, value in wanted.items():
-        if repo.git_config().get(f"merge.{_DRIVER}.{name}") != value:
-            repo.set_git_config(f"merge.{_DRIVER}.{name}", value)
-
-
-def _leave_pages_alone(repo: Repo) -> bool:
-    there = exclude.take(repo.common_dir, exclude.ATTRIBUTES)
-    if f"merge.{_DRIVER}.driver" in repo.git_config():
-        repo.git_status("config", "--local", "--remove-section", f"merge.{_DRIVER}")
-    return there
 
 
 def _store_what_waits(repo: Repo) -> None:

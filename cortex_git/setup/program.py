@@ -20,7 +20,9 @@ EVENTS = ("pre-commit", "post-commit", "post-checkout", "post-merge", "post-rewr
 """The git hooks that we take part in."""
 SILENCE = "cortex.hooks"
 """Set to `ignore` by who has our hooks run in a way that cannot be seen from here."""
-SHIMS = {"hooks": ("lib.sh", "capture", "drain"), "git-hooks": ("lib.sh", *EVENTS)}
+HUNG = "hung"
+"""Left under our folder by a hook that had to stop the program; other hooks do without it for a while."""
+SHIMS = {"hooks": ("lib.sh", "capture", "drain"), "git-hooks": ("lib.sh", "merge-page", *EVENTS)}
 """The folders of shims under our folder in the common git directory, and what is in them."""
 
 
@@ -35,6 +37,9 @@ def refresh(repo: Repo) -> None:
     text = f"{sys.executable}\n{root}\n{repo.config().spool_max_mib}\n"
     if _read(path) != os.fsencode(text):
         write_text(path, text)
+    hung = os.path.join(repo.home, HUNG)
+    if os.path.exists(hung):
+        os.unlink(hung)
 
 
 def place(home: str) -> None:

@@ -57,6 +57,11 @@ def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
     return values
 
 
+def inherited(names: Sequence[str]) -> dict[str, str]:
+    """Those of the variables that this process was given."""
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
 def git_status(
     args: Sequence[str], cwd: str, *, input: bytes = b"", variables: Mapping[str, str] | None = None
 ) -> tuple[int, bytes, bytes]:
@@ -69,6 +74,14 @@ def git_status(
         return _run(command, environment(variables), input)
     except FileNotFoundError:
         raise CortexError("git is not found; install it or add its folder to PATH") from None
+
+
+def run_program(command: Sequence[str]) -> tuple[int, bytes, bytes]:
+    """Run another program of the system in the same way; one that is not there has status 127."""
+    try:
+        return _run(command, environment(), b"")
+    except OSError:
+        return 127, b"", b""
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str], input: bytes) -> tuple[int, bytes, bytes]:
