@@ -24,8 +24,35 @@ elif command -v git-cortex > /dev/null; then
 else
     exit 0
 fi
-# The program bounds its own time; this is for one that does not even start.
-if command -v timeout > /dev/null; then
-    set -- timeout 12 "$@"
+
+# The program bounds its own time; this is for one that does not even start. It is waited for once: then hooks do
+# without it until a command of ours has run, or for ten minutes.
+if [ -e "$home/hung" ]; then
+    [ -z "$(find "$home/hung" -mmin -10)" ] || exit 0
+    rm -f "$home/hung"
 fi
-"$@" > /dev/null
+case $event in
+    post-rewrite) limit=12 ;;
+    *) limit=8 ;;
+esac
+if command -v timeout > /dev/null; then
+    timeout "$limit" "$@" > /dev/null
+    status=$?
+else
+    # Where a program runs in the background a shell takes its input away, unless it is handed on by another number.
+    exec 3<&0
+    "$@" <&3 3<&- > /dev/null &
+    program=$!
+    exec 3<&- 2> /dev/null
+    (sleep "$limit" && kill -9 "$program") < /dev/null > /dev/null &
+    watch=$!
+    wait "$program"
+    status=$?
+    kill "$watch"
+fi
+case $status in
+    124 | 137 | 143)
+        # What cannot be noted is not, as in a folder without room.
+        { echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) git $event: no answer in $limit s; hooks pause" >> "$home/log"; }
+        { : > "$home/hung"; } ;;
+esac 2> /dev/null

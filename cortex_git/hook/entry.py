@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 """The longest that a hook may take, in seconds."""
+_WAITED_FOR = 6
+"""The same for git's hooks, which keep somebody waiting; all but `post-rewrite`, whose work no later hook can do."""
+
+_UNWAITED = 60
+"""The same for what runs beside everything else."""
 
 
 class TimeIsUp(BaseException):
@@ -31,7 +36,7 @@ def run(arguments: Sequence[str], env: Env) -> int:
     repo: Repo | None = None
     try:
         _signal.signal(_signal.SIGALRM, _time_is_up)
-        _signal.alarm(LIMIT)
+        _signal.alarm(_limit(*arguments[:2]))
         from cortex_git.setup import clone
         from cortex_git.store.repo import Repo
 
@@ -44,6 +49,12 @@ def run(arguments: Sequence[str], env: Env) -> int:
     finally:
         _signal.alarm(0)
     return 0
+
+
+def _limit(source: str, event: str) -> int:
+    if event == "background-fetch":
+        return _UNWAITED
+    return _WAITED_FOR if source == "git" and event != "post-rewrite" else LIMIT
 
 
 def _dispatch(repo: Repo, arguments: Sequence[str], env: Env) -> None:
@@ -59,7 +70,7 @@ def _dispatch(repo: Repo, arguments: Sequence[str], env: Env) -> None:
 
 
 def _time_is_up(number: int, frame: FrameType | None) -> NoReturn:
-    raise TimeIsUp(f"stopped after {LIMIT} s; what is left waits in the spool")
+    raise TimeIsUp("stopped, since it took too long; what is left waits in the spool")
 
 
 def _described(error: BaseException) -> str:

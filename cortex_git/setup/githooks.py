@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cortex_git.setup import blocks, managers
+from cortex_git.setup import blocks, managers, recipes
 from cortex_git.setup.program import EVENTS
 from cortex_git.store.repo import Repo
 
@@ -42,9 +42,10 @@ def install(repo: Repo) -> list[Hook]:
     """Put our hooks in wherever that is safe and say how each of them stands. Raises OSError, GitError."""
     folder = hooks_folder(repo)
     if version(repo) >= CONFIG_HOOKS:
-        for event in EVENTS:
-            _configure(repo, event)
         _remove_blocks(repo)
+        for event in EVENTS:
+            # A file with our lines in it, which somebody put there, would run the hook a second time.
+            _configure(repo, event, not _inspect_file(repo, folder, event).active)
     else:
         _remove_settings(repo)
         if _is_ours(repo, folder):
@@ -56,11 +57,9 @@ def install(repo: Repo) -> list[Hook]:
 def inspect(repo: Repo) -> list[Hook]:
     """How our hooks stand now; changes nothing."""
     folder = hooks_folder(repo)
-    reads_settings = version(repo) >= CONFIG_HOOKS
-    return [
-        Hook(event, True, "") if reads_settings and _configured(repo, event) else _inspect_file(repo, folder, event)
-        for event in EVENTS
-    ]
+    if version(repo) < CONFIG_HOOKS:
+        return [_inspect_file(repo, folder, event) for event in EVENTS]
+    return [_inspect_setting(repo, event) or _inspect_file(repo, folder, event) for event in EVENTS]
 
 
 def uninstall(repo: Repo) -> bool:
@@ -82,14 +81,15 @@ def advice(repo: Repo, hooks: Iterable[Hook]) -> list[str]:
         if group[0].mendable:
             texts.append(f"{text} `git cortex init` mends that.\n")
         else:
-            texts.append(f"{text}\n{managers.recipe(manager, folder, events, repo.work_tree or folder)}")
+            texts.append(f"{text}\n{recipes.recipe(manager, folder, events, repo.work_tree or folder)}")
     return texts
 
 
 def hooks_folder(repo: Repo) -> str:
     """The folder that git looks for hook files in."""
     status, out, _ = repo.git_status("rev-parse", "--path-format=absolute", "--git-path", "hooks")
-    return os.fsdecode(out).rstrip("\n") if not status else os.path.join(repo.common_dir, "hooks")
+    # git does not say so, but with an empty core.hooksPath it finds no hook.
+    return os.fsdecode(out).rstrip("\n") if not status else os.path.join(os.devnull, "hooks")
 
 
 def version(repo: Repo) -> tuple[int, int]:
@@ -106,26 +106,41 @@ def _is_ours(repo: Repo, folder: str) -> bool:
 # ---- settings
 
 
+def _inspect_setting(repo: Repo, event: str) -> Hook | None:
+    """How the hook stands in the settings; None if it is not there, or not as it should be."""
+    if not _configured(repo, event):
+        return None
+    for name in (f"hook.{event}.enabled", f"hook.cortex-{event}.enabled"):
+        if repo.git_config().get(name, "true").lower() in ("false", "no", "off", "0"):
+            return Hook(event, False, "", managers.SETTINGS, f"{name} is off")
+    return Hook(event, True, "")
+
+
 def _configured(repo: Repo, event: str) -> bool:
     known = repo.git_config()
     name = f"hook.cortex-{event}"
-    enabled = known.get(f"{name}.enabled", "true").lower() not in ("false", "no", "off", "0")
-    return enabled and (known.get(f"{name}.command"), known.get(f"{name}.event")) == (managers.command(event), event)
+    return (known.get(f"{name}.command"), known.get(f"{name}.event")) == (recipes.command(event), event)
 
 
-def _configure(repo: Repo, event: str) -> None:
-    if not _configured(repo, event):
-        # The command first, for the same reason as in _remove_settings.
-        repo.set_git_config(f"hook.cortex-{event}.command", managers.command(event))
+def _configure(repo: Repo, event: str, wanted: bool) -> None:
+    if not wanted:
+        _remove_setting(repo, event)
+    elif not _configured(repo, event):
+        # The command first, for the same reason as in _remove_setting.
+        repo.set_git_config(f"hook.cortex-{event}.command", recipes.command(event))
         repo.set_git_config(f"hook.cortex-{event}.event", event)
 
 
 def _remove_settings(repo: Repo) -> bool:
-    found = [event for event in EVENTS if f"hook.cortex-{event}.command" in repo.git_config()]
-    for event in found:
-        for key in ("event", "command"):  # in this order: git refuses to run with an event that has no command
-            repo.set_git_config(f"hook.cortex-{event}.{key}", None)
-    return bool(found)
+    return any([_remove_setting(repo, event) for event in EVENTS])
+
+
+def _remove_setting(repo: Repo, event: str) -> bool:
+    if f"hook.cortex-{event}.command" not in repo.git_config():
+        return False
+    for key in ("event", "command"):  # in this order: git refuses to run with an event that has no command
+        repo.set_git_config(f"hook.cortex-{event}.{key}", None)
+    return True
 
 
 # ---- files
@@ -140,7 +155,7 @@ def _install_file(folder: str, event: str) -> None:
     if _obstacle(path, event) and not made_here:
         return
     at = len(HEADER) if old.startswith(HEADER) else old.index(b"\n") + 1 if b"\n" in old else len(old)
-    new = blocks.put(old, managers.shell_lines(event, "${0%/*}/.."), at)
+    new = blocks.put(old, _lines(old, event), at)
     path.parent.mkdir(exist_ok=True)
     if made_here:
         _replace(path, new, 0o777 & ~_umask())
@@ -148,25 +163,34 @@ def _install_file(folder: str, event: str) -> None:
         _replace(path, new, path.stat().st_mode & 0o7777)
 
 
+def _lines(old: bytes, event: str) -> str:
+    """What to put into a file: where its head is ours git-lfs could not put its own line in, so ours calls it."""
+    alone = old.startswith(HEADER) and b"git lfs" not in blocks.take(old)
+    return recipes.own_lines(event) if alone else recipes.shell_lines(event, "${0%/*}/..")
+
+
 def _inspect_file(repo: Repo, folder: str, event: str) -> Hook:
     path = Path(folder, event)
-    manager = managers.of_folder(folder) if not _is_ours(repo, folder) else _owner(path, event)
+    manager = _owner(path, event) if _is_ours(repo, folder) else managers.of_folder(folder) or _owner(path, event)
     if _runs_ours(repo, path, manager, event):
         return Hook(event, True, str(path), manager)
     if not _is_ours(repo, folder):
         return Hook(event, False, str(path), manager, _elsewhere(repo, folder, manager))
-    if manager in managers.CHAINING:
-        problem = _obstacle(Path(folder, event + ".legacy"), event)
-    else:
-        problem = _obstacle(path, event)
+    target = Path(folder, event + ".legacy") if manager in managers.CHAINING else path
+    problem = _obstacle(target, event)
+    if not path.exists() and any(_owner(Path(folder, other), other) in managers.SWEEPING for other in EVENTS):
+        manager = "simple-git-hooks"
+        problem = f"{manager} deletes every hook that is not in its settings"
     return Hook(event, False, str(path), manager, problem or "the hook is missing", mendable=not problem)
 
 
 def _elsewhere(repo: Repo, folder: str, manager: str) -> str:
-    setting = repo.git_config().get("core.hookspath", folder)
+    setting = repo.git_config().get("core.hookspath")
+    if setting is None:
+        return f"{folder} is a link to {os.path.realpath(folder)}"
     owner = f" ({manager})" if manager else ""
     missing = "" if os.path.isdir(folder) else ", a folder that is not there"
-    return f"core.hooksPath is {setting}{owner}{missing}"
+    return f"core.hooksPath is {setting or 'empty'}{owner}{missing}"
 
 
 def _runs_ours(repo: Repo, path: Path, manager: str, event: str) -> bool:
@@ -189,6 +213,8 @@ def _owner(path: Path, event: str) -> str:
 
 def _obstacle(path: Path, event: str) -> str:
     """Why a hook file must not be edited; empty if it may be, or if there is none."""
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+        return f"{path.parent} cannot be written to"
     if path.is_symlink():
         return f"{path.name} is a link to {os.readlink(path)}"
     if not path.exists():
