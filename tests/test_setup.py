@@ -65,7 +65,7 @@ def test_uninstall_keeps_what_was_committed_and_the_clone_id(repo: TestRepo) -> 
     report = uninstall(repo.path)
     assert "" == repo.git("status", "--short")
     assert head == repo.git("rev-parse", "refs/notes/cortex/aaaaaaaaaaaa/11111111")
-    assert "git rm -r .cortex" in report.attention[0]
+    assert ".cortex/ belongs to the project's files" in report.attention[0]
     assert not repo_at(repo.path).initialised
     init(repo.path)
     assert before == repo.git("config", clone.ID)

@@ -104,7 +104,8 @@ def _locks(repo: Repo) -> Iterator[Complaint]:
             for file in files:
                 if file.endswith(".lock"):
                     path = os.path.join(folder, file)
-                    yield Complaint(PROBLEM, "a ref is locked", f"if no git is running here: rm '{path}'")
+                    text = "a ref is locked, as a killed git leaves it; if no git is running here, remove this file"
+                    yield Complaint(PROBLEM, text, path)
 
 
 def _log(repo: Repo) -> Iterator[Complaint]:
@@ -128,8 +129,10 @@ def _print(found: list[Complaint], out: Screen) -> None:
             out.line(f"{name}: {one_line(message)}: {lines[0]}")
             continue
         out.line(f"{name}: {one_line(message)}")
-        for line in lines:
-            out.line(f"    {line}")
+        for line in lines:  # not moved in: they are to be copied
+            out.line(line)
+        if lines:
+            out.line()
     problems = sum(complaint.level == PROBLEM for complaint in found)
     if not problems:
         out.line(out.paint("all is well", "good"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from cortex_git.cli.terminal import is_terminal, warn
+from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
@@ -28,10 +28,9 @@ def open_memory(env: Env) -> Memory:
     _drain(memory)
     with contextlib.suppress(CortexError):
         stage.unstage(memory.repo, set())
-    if is_terminal(env.stderr):
-        inactive = inactive_hooks(memory.repo)
-        if inactive:
-            warn(env, inactive)
+    inactive = inactive_hooks(memory.repo)
+    if inactive:
+        warn(env, inactive)
     return memory
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import click
 
 from cortex_git.cli.command import Command, json_option
-from cortex_git.cli.terminal import is_interactive, one_line, warn, write_json
+from cortex_git.cli.terminal import ask, is_interactive, one_line, warn, write_json
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
+from cortex_git.memory import Memory
 from cortex_git.setup import install
+from cortex_git.store import remotes
 from cortex_git.store.repo import Repo, require
 
 _CONSENT = """\
@@ -35,9 +37,13 @@ def init(env: Env, yes: bool, no_commit: bool, no_claude: bool, plugin: bool | N
         raise UsageError("--yes and --no-commit exclude each other; give one of them")
     repo = require(env.cwd, env.variables)
     commit = not no_commit and (yes or as_json or _may_commit(env, repo))
+    is_new = not repo.initialised
     report = install.init(repo, env, agents=() if no_claude else install.AGENTS, plugin=plugin, commit=commit)
+    report.lines += _sharing(repo)
     _print(env, report, as_json)
     _greet_next_session(env)
+    if is_new and is_interactive(env) and not (yes or no_commit or as_json):
+        _offer_sharing(env, repo)
 
 
 @click.command(cls=Command)
@@ -53,8 +59,8 @@ def uninstall(env: Env, forget: bool, yes: bool, as_json: bool) -> None:
     repo = require(env.cwd, env.variables)
     if forget and not yes:
         if not is_interactive(env):
-            raise UsageError("--forget deletes the memory of this clone for good; confirm it with --yes")
-        if not _ask(env, "Delete the memory of this clone for good?", default=False):
+            raise UsageError("--forget deletes the memory of this clone for good and asks before that, which needs a terminal")
+        if not ask(env, "Delete the memory of this clone for good?", default=False):
             raise CortexError("nothing was changed")
     _print(env, install.uninstall(repo, env, forget=forget), as_json)
 
@@ -74,28 +80,41 @@ def _may_commit(env: Env, repo: Repo) -> bool:
     if not is_interactive(env) or repo.initialised or repo.git("ls-files", "--", install.FOLDER).strip():
         return True
     env.stderr.write(_CONSENT)
-    return _ask(env, "Commit memories under .cortex/?", default=True)
+    return ask(env, "Commit memories under .cortex/?", default=True)
 
 
-def _ask(env: Env, question: str, *, default: bool) -> bool:
-    while True:
-        env.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
-        env.stderr.flush()
-        line = env.stdin.readline()
-        if not line:
-            env.stderr.write("\n")
-            raise CortexError("there was no answer; nothing was changed")
-        answer = line.decode("utf-8", "replace").strip().lower()
-        if answer in ("y", "yes", "n", "no"):
-            return answer.startswith("y")
-        if not answer:
-            return default
+def _sharing(repo: Repo) -> list[str]:
+    """How things stand with the remote, where there is one: nothing is sent to it unasked."""
+    from cortex_git.cli.exchange import absence
+
+    shared, name = remotes.shared(repo), remotes.preferred(repo)
+    if shared:
+        return [f"sharing: with {', '.join(shared)}"]
+    elsewhere = absence(repo)
+    off = f"sharing: off; `git cortex share {name}` shows what would leave, and asks"
+    return [off, *([elsewhere] if elsewhere else [])] if name else []
+
+
+def _offer_sharing(env: Env, repo: Repo) -> None:
+    """Ask whether the memory is to be shared with the remote, after a look at what that means."""
+    name = remotes.preferred(repo)
+    if not name or remotes.shared(repo):
+        return
+    from cortex_git.cli import exchange, sharing
+
+    memory = Memory.open(env, "git")
+    env.stderr.write("\n" + "".join(line + "\n" for line in exchange.preview_lines(exchange.preview(memory, name))))
+    try:
+        wanted = ask(env, f"Share with {one_line(name)}?", default=False)
+    except CortexError:  # the set-up is done, whatever becomes of this
+        return
+    if wanted:
+        sharing.begin(env, memory, name)
 
 
 def _greet_next_session(env: Env) -> None:
     """Write the briefing of what is there already, such as a teammate's items."""
     from cortex_git import live
-    from cortex_git.memory import Memory
 
     try:
         live.refresh(Memory.open(env, "git"))

@@ -15,7 +15,7 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import PATIENCE
 from cortex_git.setup import before, blocks, claude, clone, exclude, githooks, manpage, merges, program, rules, settings
-from cortex_git.store import keys, spool
+from cortex_git.store import keys, remotes, spool
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import Repo
 
@@ -84,12 +84,14 @@ def uninstall(repo: Repo, env: Env, *, forget: bool = False) -> Report:
         before.restore(repo)
         repo.set_git_config(clone.ID, None)
         repo.set_git_config(rules.AGENTS, None)
+        for name in remotes.shared(repo):
+            remotes.set_shared(repo, name, False)
         shutil.rmtree(repo.home, ignore_errors=True)
         removed = ", ".join(name for name, there in done.items() if there)
         report = Report([f"removed: {removed or 'nothing, none of it was there'}"])
         report.lines.append(_forget(repo) if forget else "kept: the memory, in refs/notes/cortex/… and in commits")
     if repo.work_tree and os.path.isdir(os.path.join(repo.work_tree, FOLDER)):
-        text = f"{FOLDER}/ belongs to the project's files; `git rm -r {FOLDER}` removes it for everybody\n"
+        text = f"{FOLDER}/ belongs to the project's files and stays; a commit without it removes it for everybody\n"
         report.attention.append(text)
     return report
 
