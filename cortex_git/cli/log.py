@@ -6,6 +6,7 @@ import click
 
 from cortex_git.cli import text
 from cortex_git.cli.command import Listing, color_option, json_option
+from cortex_git.cli.exchange import say_nothing
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import Selection, select, selecting
 from cortex_git.cli.terminal import screen, write_json
@@ -38,6 +39,8 @@ def log(
     if as_json:
         write_json(env, [text.as_dict(event, found.standing) for event in events])
         return
+    if not events:
+        say_nothing(env, memory.repo)
     with screen(env, memory.repo.git_config(), color, paged=True) as out:
         for number, event in enumerate(events):
             if oneline:

@@ -45,6 +45,11 @@ _SECTIONS = {
         "plan": ("plan", "Show or change the plan and its current step."),
         "add": ("add", "A memory of any type."),
     },
+    "Share": {
+        "share": ("sharing", "Share the memory with a remote, after a look at what leaves."),
+        "unshare": ("sharing", "Stop that."),
+        "sync": ("sharing", "Fetch others' memory, send what is left of this clone's."),
+    },
     "Files and checks": {
         "project": ("project", "Write and stage the files in `.cortex/` now."),
         "verify": ("verify", "Check `.cortex/` in a checkout alone, for CI."),

@@ -10,6 +10,7 @@ import click
 
 from cortex_git.cli import text
 from cortex_git.cli.command import Listing, color_option, json_option
+from cortex_git.cli.exchange import absence
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import SHORTEST, Selection, least_confidence, selecting, tests
 from cortex_git.cli.terminal import Screen, harmless, is_terminal, one_line, screen, warn, write_json
@@ -91,7 +92,7 @@ def search(
     if as_json:
         write_json(env, _as_dict(answer, standing, explain))
         return
-    hints = _hints(answer, query, env.now())
+    hints = _hints(memory, answer, query)
     if not is_terminal(env.stdout):  # where another program reads, only what was found is output
         for hint in hints:
             env.stderr.write(f"git cortex: {hint}\n")
@@ -141,12 +142,13 @@ def _all_of(test: Callable[[Event], bool] | None, wanted: list[Callable[[Event],
     return lambda event: all(one(event) for one in wanted)
 
 
-def _hints(answer: Answer, query: str, now: str) -> list[str]:
+def _hints(memory: Memory, answer: Answer, query: str) -> list[str]:
     """What to know before one reads what was found."""
     hints = []
     if not answer.hits:
         hints.append("nothing was found")
-        hints += _misread(query, now)
+        hints += _misread(query, memory.env.now())
+        hints += filter(None, [absence(memory.repo)])
     elif answer.verdict == "WEAK":
         hints.append("nothing says just that; this is the nearest")
     if answer.left_out:

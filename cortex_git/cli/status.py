@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from cortex_git.cli import exchange, text
 from cortex_git.cli import plan as plans
-from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory, warn_of_settings
 from cortex_git.cli.project import late_pages
@@ -95,6 +95,7 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "private": sum(event.private and event.type in model.SEMANTIC for event in alive),
         "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
         "hooks": _hooks(memory),
+        "sharing": exchange.state(memory),
     }
 
 
@@ -157,6 +158,9 @@ def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
     yield f"Not in a commit yet: {facts['uncommitted']} ({facts['private']} private)"
     waiting, bad = facts["spool"]["waiting"], facts["spool"]["bad"]
     yield f"Waiting to be stored: {waiting}" + (f", {bad} set aside (`git cortex doctor`)" if bad else "")
+    first, *more = exchange.state_lines(facts["sharing"])
+    yield f"Sharing: {first}"
+    yield from (f"    {line}" for line in more)
     problem = facts["hooks"]["problem"]
     yield "Hooks: " + (out.paint(one_line(problem), "bad") if problem else out.paint("active", "good"))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TextIO
 
 from cortex_git.env import Env
+from cortex_git.errors import CortexError
 
 _STYLES = {"id": "33", "bold": "1", "good": "32", "bad": "31", "dim": "2", "match": "1;31"}
 _OFF = ("never", "false", "no", "off", "0")
@@ -101,6 +102,22 @@ def warn(env: Env, text: str) -> None:
 def is_interactive(env: Env) -> bool:
     """Whether somebody sits there who reads questions and can answer them."""
     return is_terminal(env.stdin) and is_terminal(env.stderr)
+
+
+def ask(env: Env, question: str, *, default: bool) -> bool:
+    """Ask until there is a yes or a no; an empty line is the default. Raises CortexError if nobody answers."""
+    while True:
+        env.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
+        env.stderr.flush()
+        line = env.stdin.readline()
+        if not line:
+            env.stderr.write("\n")
+            raise CortexError("there was no answer; nothing was changed")
+        answer = line.decode("utf-8", "replace").strip().lower()
+        if answer in ("y", "yes", "n", "no"):
+            return answer.startswith("y")
+        if not answer:
+            return default
 
 
 def is_terminal(stream: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from cortex_git import live
+from cortex_git.hook import background
 from cortex_git.hook.journal import log, store_waiting
 from cortex_git.memory import Memory
 from cortex_git.projections import stage
@@ -30,6 +31,7 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     stage.unstage(repo, set())
     if event == "SessionStart":
         _greet(memory, env)
+        background.start(memory)
     else:
         # A rules file that changes in mid-session is put before the model once more, beside what it has of it. So it
         # is written when the session ends, and before a compaction, after which it is read anew.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex_git import live
+from cortex_git.hook import background
 from cortex_git.hook.commit import deleted, retraction, tie
 from cortex_git.hook.journal import store_waiting
 from cortex_git.projections import stage
@@ -37,6 +38,7 @@ def post_merge(memory: Memory, arguments: Sequence[str]) -> None:
     if history.made_here(memory.repo):
         tie(memory)
     live.refresh(memory)
+    background.start(memory)
 
 
 def post_rewrite(memory: Memory, arguments: Sequence[str]) -> None:

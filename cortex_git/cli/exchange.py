@@ -1,0 +1,221 @@
+"""What would go to a remote, what went and what came: for the commands that share, and those that mention it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cortex_git.cli.selection import LABELS, SHORTEST
+from cortex_git.cli.terminal import one_line
+from cortex_git.cli.text import headline
+from cortex_git.env import Env
+from cortex_git.events import model
+from cortex_git.events.model import Event
+from cortex_git.memory import Memory
+from cortex_git.store import refs, remotes, sharing, transport
+from cortex_git.store.repo import Repo
+
+_NEWEST = 5
+_NAMED = 6
+_SETTINGS = {"structural": "files and commands", "preferences": "preferences"}
+
+
+@dataclass
+class Exchange:
+    """How it went with one remote. Counts are of events; `problem` says what could not be done, empty if all was."""
+
+    remote: str
+    shared: bool
+    sent: int = 0
+    came: int = 0
+    clones: int = 0
+    left: int = 0
+    restored: int = 0
+    problem: str = ""
+    notices: list[str] = field(default_factory=list)
+
+
+def exchange(memory: Memory, remote: str, *, send: bool = True, limit: float = transport.COMMAND_LIMIT) -> Exchange:
+    """Fetch from a remote and, where memory is shared with it, send what it lacks."""
+    done = Exchange(remote, remotes.is_shared(memory.repo, remote))
+    _fetch(memory, done, limit)
+    if done.shared:
+        if send and not done.problem:
+            _send(memory, done, limit)
+        done.left = len(unsent(memory, remote))
+    return done
+
+
+def look_ahead(memory: Memory, remote: str, *, send: bool = True) -> Exchange:
+    """What `exchange` would do, as far as can be told without doing it: `came` counts refs."""
+    done = Exchange(remote, remotes.is_shared(memory.repo, remote))
+    done.came, done.problem = sharing.offered(memory.repo, memory.backend, remote, transport.COMMAND_LIMIT)
+    if done.shared:
+        done.left = len(unsent(memory, remote))
+        done.sent = done.left if send else 0
+    return done
+
+
+def unsent(memory: Memory, remote: str) -> list[Event]:
+    """The events that a remote is not known to have, in the order of time; nothing that was purged."""
+    gone = refs.purged(memory.repo).ids
+    every = sharing.lines(memory.repo, memory.backend, remote)
+    return [event for event in sharing.waiting(memory.backend, every) if event.id not in gone]
+
+
+def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
+    before = dict(memory.refs())
+    came = sharing.fetch(memory.repo, memory.backend, done.remote, limit)
+    remotes.note(memory.repo, done.remote, remotes.FETCH, memory.env.clock(), came.problem)
+    memory.forget_refs()
+    new = {name: tip for name, tip in memory.refs().items() if before.get(name) != tip}
+    if not memory.repo.clone or not new:
+        done.problem = came.problem
+        return
+    gone = refs.purged(memory.repo).ids
+    events = sharing.events_in(memory.backend, new.values(), before.values())
+    done.came = sum(event.id not in gone for event in events)
+    done.clones = len({name.rpartition("/")[2] for name in new} - {memory.repo.clone})
+    done.problem = came.problem
+
+
+def _send(memory: Memory, done: Exchange, limit: float) -> None:
+    repo, backend = memory.repo, memory.backend
+    every = sharing.lines(repo, backend, done.remote)
+    done.restored = len(sharing.restore(backend, every))
+    wanted = sharing.signed(repo, backend, done.remote, sharing.everything(every))
+    sent = sharing.send(repo, done.remote, wanted, every, limit)
+    remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
+    memory.forget_refs()
+    old = [line.known for line in every if line.known and line.key]
+    new = [tip for ref, (_, tip) in sent.accepted.items() if not refs.is_tombstone(ref) and not refs.is_archive(ref)]
+    done.sent = len(sharing.events_in(backend, new, old))
+    done.problem = sent.complaint
+
+
+def describe(done: Exchange, *, ahead: bool = False) -> str:
+    """How it went, or with `ahead` how it would go, as a sentence."""
+    parts = []
+    if done.shared:
+        parts.append(f"{'would send' if ahead else 'sent'} {_events(done.sent)}" if done.sent else "nothing to send")
+    if ahead:
+        parts.append(f"{done.came} refs to fetch" if done.came else "nothing new there")
+    else:
+        parts.append(f"fetched {_events(done.came)} of {_clones(done.clones)}" if done.came else "nothing new there")
+    if done.restored:
+        parts.append(f"{done.restored} refs that were lost here were brought back")
+    if not done.shared:
+        parts.append(f"nothing is sent (`git cortex share {done.remote}` shows what would leave)")
+    elif done.left and not ahead:
+        parts.append(f"{_events(done.left)} left to send")
+    return f"{one_line(done.remote)}: " + ", ".join(parts)
+
+
+def preview(memory: Memory, remote: str) -> dict[str, Any]:
+    """What leaves this clone if memory is shared with a remote."""
+    events = unsent(memory, remote)
+    types: dict[str, int] = {}
+    for event in events:
+        types[LABELS.get(event.type, event.type)] = types.get(LABELS.get(event.type, event.type), 0) + 1
+    shown = [event for event in events if event.type in model.SEMANTIC][: -_NEWEST - 1 : -1]
+    return {
+        "remote": remote,
+        "places": remotes.places(memory.repo, remote),
+        "events": len(events),
+        "types": types,
+        "branches": sorted({event.branch for event in events if event.branch}),
+        "newest": [{"id": event.id, "type": event.type, "title": headline(event)} for event in shown],
+        "structural": memory.config.share_structural,
+        "preferences": memory.config.share_preferences,
+    }
+
+
+def preview_lines(facts: Mapping[str, Any]) -> list[str]:
+    """The preview as people read it."""
+    where = ", ".join(map(one_line, facts["places"])) or one_line(facts["remote"])
+    branches = [one_line(name) for name in facts["branches"]]
+    lines = [f"What would leave this clone for {one_line(facts['remote'])} ({where}): {_events(facts['events'])}"]
+    if facts["types"]:
+        lines.append("    " + ", ".join(f"{count} {one_line(name)}" for name, count in facts["types"].items()))
+    if branches:
+        more = f" and {len(branches) - _NAMED} more" if branches[_NAMED:] else ""
+        lines.append(f"    on {', '.join(branches[:_NAMED])}{more}")
+    for event in facts["newest"]:
+        kind = LABELS.get(event["type"], event["type"]).ljust(10)
+        lines.append(f"    {event['id'][:SHORTEST]} {kind} {one_line(event['title'])[:90]}")
+    kept = [name for key, name in _SETTINGS.items() if not facts[key]]
+    also = [name for key, name in _SETTINGS.items() if facts[key]]
+    lines.append(f"What stays: {', '.join([*kept, 'whatever is marked private'])}.")
+    if also:
+        lines.append(f"What leaves, too, since the settings say so: {', '.join(also)}.")
+    lines.append("Whoever can read that repository can then read it, and keeps what was fetched. From then on")
+    lines.append("`git push` takes along what belongs to its commits, and `git cortex sync` the rest.")
+    return lines
+
+
+def state(memory: Memory) -> list[dict[str, Any]]:
+    """Each remote that matters here, with what is left to send and what went wrong last."""
+    repo = memory.repo
+    shared = remotes.shared(repo)
+    names = shared or [name for name in [remotes.preferred(repo)] if name]
+    return [
+        {
+            "remote": name,
+            "shared": name in shared,
+            "unsent": len(unsent(memory, name)) if name in shared else 0,
+            "never_fetched": remotes.never_fetched(repo, name),
+            "problems": [
+                f"the last {what} failed: {entry['said']}"
+                for what in (remotes.PUSH, remotes.FETCH)
+                if (entry := remotes.last(repo, name, what)).get("said")
+            ],
+        }
+        for name in names
+    ]
+
+
+def state_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The same as people read it."""
+    if not found:
+        return ["off, there is no remote"]
+    lines = []
+    for entry in found:
+        name = one_line(entry["remote"])
+        if not entry["shared"]:
+            lines.append(f"off; `git cortex share {name}` shows what would leave")
+        elif entry["unsent"]:
+            lines.append(f"with {name}; unpushed events: {entry['unsent']} (`git cortex sync` sends them now)")
+        else:
+            lines.append(f"with {name}; unpushed events: 0")
+        if entry["never_fetched"]:
+            lines.append(_never_fetched(name))
+        lines += [f"{name}: {one_line(problem)}" for problem in entry["problems"]]
+    return lines
+
+
+def absence(repo: Repo) -> str:
+    """Where there may be memory that this clone lacks, and how to get it; empty if it has been looked for."""
+    names = remotes.shared(repo) or [name for name in [remotes.preferred(repo)] if name]
+    for name in names:
+        if remotes.never_fetched(repo, name):
+            return _never_fetched(one_line(name))
+    return ""
+
+
+def say_nothing(env: Env, repo: Repo) -> None:
+    """Say on standard error that nothing was found, and where there may be more: an empty list looks like an answer."""
+    elsewhere = absence(repo)
+    env.stderr.write("git cortex: nothing was found" + (f"; {elsewhere}" if elsewhere else "") + "\n")
+
+
+def _never_fetched(name: str) -> str:
+    return f"memory on {name} was never fetched: run `git cortex sync`"
+
+
+def _events(count: int) -> str:
+    return f"{count} event{'s' * (count != 1)}"
+
+
+def _clones(count: int) -> str:
+    return f"{count} other clone{'s' * (count != 1)}"
