@@ -8,10 +8,12 @@ from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
 from cortex_git.projections.items import events_of, item_files
-from cortex_git.store import align, history, keys, notes, spool
+from cortex_git.projections.statuses import Statuses
+from cortex_git.store import align, history, keys, notes, remotes, spool
 from cortex_git.store.held import changes, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import require
+from cortex_git.views.settled import settle
 from cortex_git.views.standing import fold, unique
 
 TYPE_CHECKING = False
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.held import Change
     from cortex_git.store.repo import Repo
+    from cortex_git.views.settled import Settled
     from cortex_git.views.standing import Standing
 
 
@@ -49,6 +52,7 @@ class Memory:
         self._changes: dict[tuple[str | None, str | None], Change] = {}
         self._segments: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
         self._blobs: dict[str, bytes] = {}
+        self._statuses = Statuses(repo, self.contents)
         self._weight = 0
 
     @classmethod
@@ -63,7 +67,8 @@ class Memory:
                 raise CortexError(
                     "git cortex is not set up here any more; its memory is kept, `git cortex init` brings it back"
                 )
-            raise CortexError("this repository has no memory yet; start one with `git cortex init`")
+            elsewhere = remotes.unknown(repo)
+            raise CortexError("this repository has no memory yet; start one with `git cortex init`" + elsewhere)
         return cls(env, repo, open_backend(repo, prefer))
 
     # ---- reading
@@ -159,7 +164,15 @@ class Memory:
         events += (event for event in items if crosses(event) or event.branch == branch)
         gone = self.gone(head, files)
         there = {id for path in files for id in ever.get(path, ())}
-        return [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
+        found = [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
+        settled = self.settled(found, head, files).events
+        return unique([*found, *settled]) if settled else found
+
+    def settled(self, events: Iterable[Event], head: str | None, files: Mapping[str, str]) -> Settled:
+        """What item files say of how decisions stand, beside these events; `files` are the items at `head`."""
+        changes = [event for event in events if event.type in model.STATE_CHANGES]
+        written = self._statuses.written(files)
+        return settle(changes, written, self._statuses.carried(head or "", written))
 
     def everything(self) -> list[Event]:
         """All events of all branches and clones, and the items at HEAD, in the order of time."""

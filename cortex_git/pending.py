@@ -6,7 +6,7 @@ import os
 
 from cortex_git.events import codec, model
 from cortex_git.projections.document import LEARNED, ids_of
-from cortex_git.store import align, keys
+from cortex_git.store import align, history, keys
 from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
     from cortex_git.events.model import Event
     from cortex_git.memory import Memory
-    from cortex_git.views.standing import Plan
+    from cortex_git.views.settled import State
+    from cortex_git.views.standing import Plan, Standing
 
 _ITEMS = frozenset({model.DECISION, model.REJECTED, model.KNOWLEDGE, model.RESOLVED})
 _VERSION = 1
@@ -24,15 +25,20 @@ _PLANS = frozenset({model.PLAN, model.STEP})
 
 
 class Pending:
-    """`events` become items, `plan` is the branch's plan, and `key` its key; `had_plan`: it has or had one."""
+    """`events` become items, `plan` is the branch's plan, and `key` its key; `had_plan`: it has or had one.
 
-    __slots__ = ("events", "had_plan", "key", "plan")
+    `states` says of ids, of `events` and of items that are there already, how their files ought to
+    say they stand where that is not what they say, or were born with.
+    """
+
+    __slots__ = ("events", "had_plan", "key", "plan", "states")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.events: list[Event] = []
         self.plan: Plan | None = None
         self.had_plan = False
+        self.states: dict[str, State] = {}
 
 
 def is_item(event: Event, config: Config) -> bool:
@@ -52,6 +58,11 @@ def pending(memory: Memory) -> Pending:
     found = Pending(key)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
     tip = memory.tip(ref)
+    if not history.replaying(memory.repo):
+        # The commits that are replayed bring their own changes of files; another one here could only meet them.
+        from cortex_git.snapshot import lagging
+
+        found.states = lagging(memory, ref)
     if branch is None or tip is None:
         return found
     kept = _kept(memory, key, ref, tip, head)
@@ -64,9 +75,16 @@ def pending(memory: Memory) -> Pending:
         standing = standing_of(memory)
         loaded = {event.id: event for event in memory.read(set(missing.values()))}
         found.events = [loaded[id] for id in missing if id in loaded and not standing.dead(id)]
+        found.states |= _born_otherwise(found.events, standing)
         found.had_plan = kept["plans"]
         found.plan = standing.plan if kept["plans"] else None
     return found
+
+
+def _born_otherwise(events: list[Event], standing: Standing) -> dict[str, State]:
+    """The state of those events that were accepted before a commit ever held them."""
+    accepted = (event for event in events if event.id in standing.accepted)
+    return {event.id: ("accepted", "") for event in accepted if standing.status(event) == "accepted"}
 
 
 def settle(memory: Memory) -> None:

@@ -12,6 +12,7 @@ import os
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
 from cortex_git.projections.items import FOLDER, PLANS, events_of
+from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.essence import KEPT, Essence, Incomplete
 from cortex_git.views.standing import fold
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 2
+VERSION = 3
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -34,6 +35,17 @@ _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 def standing(memory: Memory) -> Standing:
     """Where things stand on the branch that is checked out, at a cost that does not grow with the store."""
     return View(memory).standing()
+
+
+def lagging(memory: Memory, ref: str) -> dict[str, tuple[str, str]]:
+    """The decisions whose files at HEAD do not say how they stand, with what they ought to say.
+
+    As long as neither HEAD nor `ref`, the one that this branch is written to, has moved since the
+    snapshot was brought here, one small file tells.
+    """
+    kept = read_json(_lagging_path(memory))
+    states = kept["states"] if kept.get("at") == _mark(memory, ref) else View(memory).lagging()
+    return {id: (status, successor) for id, (status, successor) in states.items()}
 
 
 class View:
@@ -49,8 +61,11 @@ class View:
         self._common = _Snapshot(memory, "common", _COMMON_TYPES)
         self._common.carry(self._head, self._seen.tips)
         key = memory.key(self._branch)
+        self._keep_lagging(keys.ref(keys.SHARED, key, memory.repo.clone))
         self._plan = _Snapshot(memory, f"plan-{key}", _PLAN_TYPES)
         self._plan.carry(None, {ref: tip for ref, tip in self._seen.tips.items() if ref in self._seen.own})
+        if self._common.forgotten:
+            self._common.remember(self._plan.visible())
         self._plan_files = self._find_plan_files()
         loose = self._head if self._seen.loose else ""
         self.serial = " ".join(
@@ -68,6 +83,16 @@ class View:
             # What stands on the branch that others build on has been accepted by being merged there.
             found.accepted |= self._common.committed()
         return found
+
+    def lagging(self) -> dict[str, Any]:
+        """The decisions whose files do not say how they stand, with what they ought to say."""
+        return self._common.lagging
+
+    def _keep_lagging(self, ref: str) -> None:
+        kept = {"at": _mark(self._memory, ref), "states": self._common.lagging}
+        path = _lagging_path(self._memory)
+        if read_json(path) != kept:
+            keep_json(path, kept)
 
     def _loose(self) -> Iterable[Event]:
         for tip in self._seen.loose.values():
@@ -100,6 +125,11 @@ class _Snapshot:
         self._tips: dict[str, str] = {}
         self._hidden: set[str] = set()
         self._has_deletions = False
+        self._settles = model.DECISION in types
+        self._settled: list[Event] = []
+        self._is_disputed = False
+        self.lagging: dict[str, Any] = {}
+        self.forgotten = ""
         self.serial = ""
 
     def visible(self) -> list[Event]:
@@ -108,7 +138,18 @@ class _Snapshot:
             self._loaded()
         except Incomplete:  # another process was faster, and what we counted on is not there any more
             self._restart(self._head, dict(self._tips))
+        return [*self._seen(), *self._settled]
+
+    def _seen(self) -> list[Event]:
         return [event for id, event in self._loaded().events.items() if id not in self._hidden]
+
+    def remember(self, events: Iterable[Event]) -> None:
+        """Have at hand what was said of the state of events that are kept elsewhere, however old it is."""
+        old = {event.id for event in events if event.time <= self.forgotten}
+        self.visible()
+        outside = self._loaded().outside
+        if not old <= outside:
+            self._make_anew(self._head, dict(self._tips), outside | old)
 
     def committed(self) -> set[str]:
         """The ids of the events that stand in files of the commit."""
@@ -135,8 +176,15 @@ class _Snapshot:
             self._essence = Essence.from_json(kept)
             self._step(head, tips)
         except (Incomplete, KeyError, TypeError, ValueError):
-            self._essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
-            self._step(head, tips)
+            self._make_anew(head, tips, self._essence.outside if self._essence else ())
+        else:
+            self._save(head, tips, True)
+
+    def _make_anew(self, head: str | None, tips: Mapping[str, str], outside: Iterable[str]) -> None:
+        self._essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
+        self._settled, self.lagging, self._is_disputed = [], {}, False
+        self._essence.outside.update(outside)
+        self._step(head, tips)
         self._save(head, tips, True)
 
     def _step(self, head: str | None, tips: Mapping[str, str]) -> bool:
@@ -148,7 +196,10 @@ class _Snapshot:
         change = self._memory.changes(self._head, head)
         still = not (change.gone or change.present or change.unsettled)
         if still and not (lost or came or between):
-            return False
+            if not self._is_disputed:
+                return False
+            self._settle(head)
+            return True
         essence = self._loaded()
         for ref in lost:
             essence.drop(ref)
@@ -165,7 +216,16 @@ class _Snapshot:
         self._has_deletions = any(map(is_deletion, essence.events.values()))
         if change.unsettled or self._hidden or self._has_deletions:
             self._hidden = self._overruled(head)
+        self.forgotten = essence.forgotten
+        if change.present or change.gone or any(e.type in model.STATE_CHANGES for e in essence.events.values()):
+            self._settle(head)
         return True
+
+    def _settle(self, head: str | None) -> None:
+        """See what item files say of how decisions stand."""
+        if self._settles:
+            found = self._memory.settled(self._seen(), head, self._memory.items(head))
+            self._settled, self.lagging, self._is_disputed = found.events, found.lagging, bool(found.disputed)
 
     def _read(self, places: list[tuple[str, str]]) -> None:
         """Take in the events of segments, given where each was found: ref and blob."""
@@ -211,6 +271,8 @@ class _Snapshot:
             return False
         self._head, self._tips, self._hidden = kept["head"], kept["tips"], set(kept["hidden"])
         self._has_deletions, self.serial = kept["deletions"], kept["serial"]
+        self._settled = [event for fields in kept["settled"] if (event := codec.from_dict(fields))]
+        self._is_disputed, self.lagging, self.forgotten = kept["disputed"], kept["lagging"], kept["forgotten"]
         return True
 
     def _save(self, head: str | None, tips: Mapping[str, str], changed: bool) -> None:
@@ -224,8 +286,20 @@ class _Snapshot:
             "tips": self._tips,
             "hidden": sorted(self._hidden),
             "deletions": self._has_deletions,
+            "settled": [codec.to_dict(event) for event in self._settled],
+            "disputed": self._is_disputed,
+            "lagging": self.lagging,
+            "forgotten": self.forgotten,
             "serial": self.serial,
         }
         if changed:
             keep_json(self._essence_path, position | self._loaded().to_json())
         keep_json(self._position_path, position)
+
+
+def _lagging_path(memory: Memory) -> str:
+    return memory.path("view", "lagging.json")
+
+
+def _mark(memory: Memory, ref: str) -> str:
+    return f"{VERSION} {memory.repo.head()} {ref} {memory.tip(ref)}"

@@ -37,7 +37,7 @@ def project(context: click.Context, check: bool, as_json: bool) -> None:
     else:
         faults: list[str] = []
         _drop_edited_pages(memory, repo)
-        paths = stage.stage(repo, memory.backend, memory.config, coming, faults=faults)
+        paths = stage.stage(repo, memory.backend, memory.config, coming, states=coming.states, faults=faults)
         for fault in faults:
             warn(memory.env, fault)
     if as_json:
@@ -80,7 +80,9 @@ def _drop_edited_pages(memory: Memory, repo: Repo) -> None:
 
 def _wanted(memory: Memory, repo: Repo, coming: Pending) -> list[str]:
     """What would be written: the ids of new items, the plan, and the pages that are not as they should be."""
-    return [f".cortex/ (new item {event.id[:7]})" for event in coming.events] + late_pages(memory, repo)
+    new = {event.id for event in coming.events}
+    restated = [f".cortex/ (status of {id[:7]})" for id in coming.states if id not in new]
+    return [f".cortex/ (new item {event.id[:7]})" for event in coming.events] + restated + late_pages(memory, repo)
 
 
 def late_pages(memory: Memory, repo: Repo) -> list[str]:

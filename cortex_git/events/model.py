@@ -62,6 +62,9 @@ LAYERS = ("structural", "keyword", "tag", "user")
 PRIVATE = "private"
 PERMANENT = "permanent"
 
+CORRECTS = "corrects"
+"""In the source of an event: the id of the one whose place it was made to take."""
+
 # These may happen again with the same words, so the id of the call or message (else the time) tells them apart.
 _REPEATABLE = STRUCTURAL | BOOKKEEPING | {PLAN, STEP}
 
@@ -155,7 +158,9 @@ class Event:
             return event_id(self.type, self.content, self.session, self.source.get("id") or self.time)
         if self.type in STATE_CHANGES:
             return event_id(self.type, self.content, self.session, self.target, self.time)
-        return event_id(self.type, self.content, self.session)
+        # A correction may leave the words as they are, or bring back those of an earlier one, and is no copy of it.
+        corrected = self.source.get(CORRECTS)
+        return event_id(self.type, self.content, self.session, *([corrected] if corrected else []))
 
     @property
     def private(self) -> bool:
@@ -186,6 +191,22 @@ def clip(text: str, limit: int) -> str:
     if len(raw) <= limit:
         return text
     return raw[: limit - 3].decode("utf-8", "ignore") + "…"
+
+
+def later(time: str) -> str:
+    """The moment right after a time, in the same form; the last there is stays what it is."""
+    millis = int(time[20:23]) + 1
+    if millis < 1000:
+        return f"{time[:20]}{millis:03}Z"
+    # The whole second turns over; a calendar is needed once in a thousand times.
+    from calendar import timegm
+    from time import gmtime
+
+    parts = [int(text) for text in (time[:4], time[5:7], time[8:10], time[11:13], time[14:16], time[17:19])]
+    next = gmtime(timegm((*parts, 0, 0, 0)) + 1)
+    if next[0] > 9999:
+        return time
+    return f"{next[0]:04}-{next[1]:02}-{next[2]:02}T{next[3]:02}:{next[4]:02}:{next[5]:02}.000Z"
 
 
 def order(event: Event) -> tuple[str, str]:

@@ -34,7 +34,10 @@ def pre_commit(memory: Memory) -> None:
 
     index_file = memory.env.variables.get("GIT_INDEX_FILE")
     faults: list[str] = []
-    added = stage.stage(memory.repo, memory.backend, memory.config, pending(memory), index_file, faults=faults)
+    coming = pending(memory)
+    added = stage.stage(
+        memory.repo, memory.backend, memory.config, coming, index_file, states=coming.states, faults=faults
+    )
     for fault in faults:
         log(memory.repo, f"git pre-commit: {fault}", memory.env)
     if added:

@@ -52,6 +52,7 @@ class Standing:
 
     __slots__ = (
         "accepted",
+        "changes",
         "decisions",
         "files",
         "learned",
@@ -81,6 +82,8 @@ class Standing:
         self.pinned: set[str] = set()
         self.accepted: set[str] = set()
         self.reinforced: dict[str, int] = {}
+        self.changes: dict[str, list[Event]] = {}
+        """For each id the changes of its state that are in force, oldest first."""
         self.unknown: dict[str, int] = {}
 
     def dead(self, id: str) -> bool:
@@ -130,9 +133,10 @@ def fold(events: Iterable[Event]) -> Standing:
     """Where things stand after these events. The order in which they are given does not matter."""
     ordered = unique(events)
     standing = Standing()
-    for event in ordered:
-        if event.type in model.STATE_CHANGES:
-            _change(standing, event)
+    changes, undone = in_force(event for event in ordered if event.type in model.STATE_CHANGES)
+    standing.retracted |= undone
+    for event in changes:
+        _change(standing, event)
     for event in reversed(ordered):
         name = _LISTS.get(event.type)
         if name and not standing.dead(event.id):
@@ -145,7 +149,27 @@ def fold(events: Iterable[Event]) -> Standing:
     return standing
 
 
+def in_force(changes: Iterable[Event]) -> tuple[list[Event], set[str]]:
+    """The changes of state that count, oldest first, and the ids of those that were undone.
+
+    A change is undone by retracting it. Only what comes later can do that, so going from the
+    newest to the oldest settles it, the undoing of an undo included.
+    """
+    ordered = sorted(changes, key=model.order, reverse=True)
+    open_ids = {event.id for event in ordered}
+    found: list[Event] = []
+    undone: set[str] = set()
+    for event in ordered:
+        open_ids.discard(event.id)
+        if event.id not in undone:
+            found.append(event)
+            if event.type == model.RETRACTED and event.target in open_ids:
+                undone.add(event.target)
+    return found[::-1], undone
+
+
 def _change(standing: Standing, event: Event) -> None:
+    standing.changes.setdefault(event.target, []).append(event)
     if event.type == model.RETRACTED:
         standing.retracted.add(event.target)
     elif event.type == model.SUPERSEDED:
