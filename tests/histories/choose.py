@@ -1,0 +1,94 @@
+"""Chooses at random what somebody does next."""
+
+from __future__ import annotations
+
+import random
+
+from .steps import Step
+from .world import Place, World
+
+_NEW = ("f1", "f2", "f3", "f4")
+_WEIGHTS = {
+    "note": 22, "commit": 16, "switch-new": 8, "switch": 9, "merge": 8, "squash": 4, "rebase": 6, "interactive": 4,
+    "pick": 3, "revert": 4, "amend": 4, "remove": 4, "reset": 3, "aborted": 2, "partial": 2, "stash": 1, "branch": 2,
+    "rename": 3, "copy": 2, "delete": 4, "orphan": 1, "detach": 2, "worktree": 1, "copied-clone": 1, "push": 5,
+    "pull": 5, "take": 3, "host": 3, "sync": 6, "collect": 1,
+}  # fmt: skip
+
+
+def choose(world: World, random: random.Random) -> Step:
+    """The next step, which mostly makes sense as things stand."""
+    names = sorted(world.places)
+    for _ in range(50):
+        at = random.choice([*names, "a", "a", "a"])
+        what = random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        words = _words(what, world.places[at], random)
+        if words is not None:
+            return (what, at, *words)
+    return ("commit", "a", "own")
+
+
+def _words(what: str, place: Place, random: random.Random) -> list[str] | None:
+    """What the step needs to be told; None if it makes no sense now."""
+    here = place.branch()
+    branches = sorted(place.branches())
+    others = [name for name in branches if name != here]
+    free = [name for name in _NEW if name not in branches]
+    if what in ("note", "commit", "amend", "remove", "reset", "interactive", "aborted", "partial", "stash", "worktree",
+                "orphan", "switch-new", "branch", "take"):  # fmt: skip
+        return _alone(what, here, others, free, random)
+    if what in ("detach", "push", "pull", "sync", "collect", "copied-clone", "revert", "host"):
+        return _around(what, here, branches, random)
+    if not others:
+        return None
+    other = random.choice(others)
+    how = random.choice(["ours", "theirs", "abort"])
+    table: dict[str, list[str]] = {
+        "switch": [other],
+        "merge": [other, how, random.choice(["", "--no-ff", "--no-ff", "--ff-only"])],
+        "squash": [other],
+        "rebase": [other, how, *random.choice([[], [], ["--onto", random.choice(branches)], ["--force-rebase"]])],
+        "pick": [random.choice([other, f"{other}~1"]), how],
+        "delete": [other],
+        "rename": [random.choice(branches), random.choice(free or ["f9"])],
+        "copy": [random.choice(branches), random.choice(free or ["f9"])],
+    }
+    if what == "rebase" and here == "main" and random.random() < 0.7:
+        return None
+    if what in ("delete", "rename") and table[what][0] == "main":
+        return None
+    return table[what]
+
+
+def _alone(what: str, here: str | None, others: list[str], free: list[str], random: random.Random) -> list[str] | None:
+    if what in ("worktree", "orphan", "switch-new", "branch", "take"):
+        if not free:
+            return None
+        name = random.choice(free)
+        start = random.choice([*others, "HEAD~1"]) if random.random() < 0.25 else ""
+        more = {"orphan": [random.choice(["with", "without"])], "switch-new": [start] if start else []}
+        return [name, *more.get(what, [])]
+    if what in ("reset", "interactive") and here in (None, "main"):
+        return None
+    table: dict[str, list[str]] = {
+        "note": [random.choice(["decision", "decision", "decision", "rejected", "learned", "preference"])],
+        "commit": [random.choice(["own", "own", "shared"]), *random.choice([[], [], [], [], ["--no-verify"]])],
+        "amend": [random.choice(["message", "drop"])],
+        "remove": [str(random.randrange(9))],
+        "reset": [random.choice(["--hard", "--hard", "--soft"]), random.choice(["HEAD~1", "HEAD~2", "main"])],
+        "interactive": [random.choice(["squash", "fixup", "swap", "drop"]), str(random.choice([2, 2, 3]))],
+    }
+    return table.get(what, [])
+
+
+def _around(what: str, here: str | None, branches: list[str], random: random.Random) -> list[str] | None:
+    how = random.choice(["ours", "theirs", "abort"])
+    table: dict[str, list[str]] = {
+        "detach": [random.choice([*branches, "HEAD", "HEAD~1"])],
+        "push": [random.choice(branches)],
+        "pull": [random.choice(["--no-rebase", "--rebase"]), how],
+        "copied-clone": [random.choice("de")],
+        "revert": [random.choice(["HEAD", "HEAD", "HEAD~1"]), how],
+        "host": [random.choice(_NEW), random.choice(["merge", "squash", "rebase"])],
+    }
+    return table.get(what, [])
