@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -195,7 +196,7 @@ def _husky(repo: TestRepo) -> None:
 
 def _add_lines(repo: TestRepo, text: str) -> None:
     """Do what the advice for shell scripts says."""
-    for part in text.split("Add after the first line (#!/bin/sh) of ")[1:]:
+    for part in re.split(r"Add (?:after the first line \(#!/bin/sh\)|at the top) of ", text)[1:]:
         names, _, lines = part.partition(":\n")
         body = lines.partition("\n\n")[0] + "\n"
         for name in names.split(", "):

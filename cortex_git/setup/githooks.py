@@ -65,7 +65,10 @@ def inspect(repo: Repo) -> list[Hook]:
 def uninstall(repo: Repo) -> bool:
     """Take out what `install` put in, to the byte; returns whether there was anything. Raises OSError, GitError."""
     settings = _remove_settings(repo)
-    return _remove_blocks(repo) or settings
+    blocks_removed = _remove_blocks(repo)
+    if blocks_removed and os.path.isdir(os.path.join(repo.common_dir, "lfs")):
+        repo.git_status("lfs", "update")  # it found its places taken by ours until now
+    return blocks_removed or settings
 
 
 def advice(repo: Repo, hooks: Iterable[Hook]) -> list[str]:

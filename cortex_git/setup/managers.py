@@ -62,15 +62,18 @@ def _is_lfs(data: bytes, event: str) -> bool:
 
 def of_folder(folder: str) -> str:
     """The manager that a hooks folder other than git's own belongs to; empty if it is none that we know."""
+    return "husky" if os.path.basename(folder) == ".husky" or is_husky_9(folder) else ""
+
+
+def is_husky_9(folder: str) -> bool:
+    """Whether it is the folder that husky generates and git runs; people's scripts are beside it."""
     path = Path(folder)
-    if path.name == ".husky" or (path.name == "_" and path.parent.name == ".husky"):
-        return "husky"
-    return ""
+    return path.name == "_" and path.parent.name == ".husky"
 
 
 def user_file(manager: str, folder: str, event: str) -> str:
     """The shell script in which the user may add lines for a hook."""
-    if manager == "husky" and os.path.basename(folder) == "_":
+    if is_husky_9(folder):
         return os.path.join(os.path.dirname(folder), event)
     return os.path.join(folder, event + ".legacy" * (manager in CHAINING))
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cortex_git.setup import managers
+from cortex_git.setup.program import EVENTS
 
 READS_INPUT = frozenset({"post-rewrite", "pre-push"})
 """Events that git describes on standard input."""
@@ -81,27 +82,32 @@ def recipe(manager: str, folder: str, events: Sequence[str], work_tree: str) -> 
     if manager == "lefthook":
         return _lefthook(events)
     if manager == "simple-git-hooks":
-        return _simple_git_hooks(events)
+        return _simple_git_hooks(folder)
     if manager in managers.PLACES and manager not in managers.CHAINING:
         head = f"Have {manager} run these, by way of a script of the repository ({managers.PLACES[manager][0]}):\n"
         return head + "".join(f'  {event}:\n    {command(event)} "$@"\n' for event in events)
-    texts = _scripts({event: managers.user_file(manager, folder, event) for event in events}, work_tree)
+    files = {event: managers.user_file(manager, folder, event) for event in events}
+    texts = _scripts(files, work_tree, "husky" if managers.is_husky_9(folder) else "")
     if manager == "git-lfs":
         texts.append("`git lfs update` will then want to be `git lfs update --manual`.\n")
     return "\n".join(texts)
 
 
-def _scripts(files: dict[str, str], work_tree: str) -> list[str]:
-    """What to do with each of these hook files, in groups of those that need the same."""
-    foreign = [event for event, path in files.items() if os.path.exists(path) and not _is_shell(path)]
+def _scripts(files: dict[str, str], work_tree: str, runner: str = "") -> list[str]:
+    """What to do with each of these hook files, in groups of those that need the same.
+
+    A `runner` has a shell run them, whatever their first line and their mode.
+    """
+    foreign = [event for event, path in files.items() if not runner and os.path.exists(path) and not _is_shell(path)]
     texts = [f'Have {_shown(files[event], work_tree)} do what this does:\n{command(event)} "$@"\n' for event in foreign]
     for reads in (False, True):
         group = [event for event in files if event not in foreign and (event in READS_INPUT) is reads]
         if group:
             names = ", ".join(_shown(files[event], work_tree) for event in group)
             lines = shell_lines(group[0], name=managers.OWN_NAME)
-            texts.append(f"Add after the first line (#!/bin/sh) of {names}:\n{lines}")
-    if not all(os.path.exists(path) for path in files.values()):
+            where = "at the top of" if runner else "after the first line (#!/bin/sh) of"
+            texts.append(f"Add {where} {names}:\n{lines}")
+    if not runner and not all(os.path.exists(path) for path in files.values()):
         texts.append("A file that is new must be made executable.\n")
     return texts
 
@@ -117,7 +123,7 @@ def _missing(manager: str, folder: str, events: Sequence[str], work_tree: str) -
     texts = ["Run `npx husky` in this work tree, which makes the folder; until then git runs no hook at all here.\n"]
     files = {event: managers.user_file(manager, folder, event) for event in events}
     lacking = {event: path for event, path in files.items() if not _names_ours(path, event)}
-    return "\n".join(texts + (_scripts(lacking, work_tree) if lacking else []))
+    return "\n".join(texts + (_scripts(lacking, work_tree, manager) if lacking else []))
 
 
 def _names_ours(path: str, event: str) -> bool:
@@ -137,8 +143,17 @@ def _lefthook(events: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _simple_git_hooks(events: Sequence[str]) -> str:
-    """Its hooks are the texts of its settings, so whole scripts can be given to it."""
+def _simple_git_hooks(folder: str) -> str:
+    """Its hooks are the texts of its settings, so whole scripts can be given to it.
+
+    All that it has not yet, since it deletes those hooks of ours that are files.
+    """
+    files = {event: os.path.join(folder, event) for event in EVENTS}
+    events = [
+        event
+        for event, path in files.items()
+        if not (_names_ours(path, event) and managers.of_file(Path(path).read_bytes(), event) == "simple-git-hooks")
+    ]
     texts = [json.dumps(event) + ": " + json.dumps(shell_lines(event)) for event in events]
     return (
         'Add to "simple-git-hooks" in package.json, before whatever is there for the same hook, and run '
