@@ -105,6 +105,14 @@ spool() {
     head=
     unique=
     IFS= read -r head < "$git_dir/HEAD"
+    # Where refs are in tables (reftable) the file says nothing. Without git the reader takes the branch of its own time.
+    if [ "$head" = 'ref: refs/heads/.invalid' ]; then
+        if name=$(git --git-dir="$git_dir" symbolic-ref -q HEAD); then
+            head="ref: $name"
+        else
+            name=$(git --git-dir="$git_dir" rev-parse --verify -q HEAD) && head=$name
+        fi
+    fi
     IFS= read -r unique < /proc/sys/kernel/random/uuid
     unique=$$-${unique%%-*}
     while [ -e "$home/spool/r.$unique" ] || [ -e "$home/spool/tmp.$unique" ]; do

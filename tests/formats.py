@@ -10,6 +10,9 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
 
 FORMATS = ("sha256", "reftable", "partial")
 FORMAT = os.environ.get("CORTEX_TEST_FORMAT", "")
@@ -20,7 +23,14 @@ HEX = 64 if FORMAT == "sha256" else 40
 """How many digits an object id has."""
 VARIABLES = {"sha256": {"GIT_DEFAULT_HASH": "sha256"}, "reftable": {"GIT_DEFAULT_REF_FORMAT": "reftable"}}
 """What makes `git init` and `git clone` use a format."""
+needs_libgit2 = pytest.mark.skipif(bool(FORMAT), reason="libgit2 does not open these repositories")
+needs_ref_files = pytest.mark.skipif(FORMAT == "reftable", reason="refs are in tables here, and not in files")
 CONFIG = {"partial": "[uploadpack]\n\tallowFilter = true\n\tallowAnySHA1InWant = true\n"}
+
+
+def lock_of(git_dir: Path, ref: str) -> Path:
+    """The file by which git keeps others from writing a ref."""
+    return git_dir / ("reftable/tables.list.lock" if FORMAT == "reftable" else f"{ref}.lock")
 
 
 def missing(name: str = FORMAT) -> str:

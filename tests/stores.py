@@ -35,6 +35,11 @@ def contents(store: Backend, rev: str) -> set[bytes]:
     return {data for _, data in store.blobs(store.tree(rev).values())}
 
 
+def id_of(blob: bytes) -> str:
+    """The id of a blob in the format that is tested."""
+    return blob_id(blob, HASH)
+
+
 def placed(*blobs: bytes, object_format: str = HASH) -> dict[str, str]:
     """The tree that these segments must make."""
     ids = [blob_id(blob, object_format) for blob in blobs]

@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 
+import formats
 import pytest
 from conftest import MAIL, NAME, ROOT, TestRepo
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stores import BACKENDS, MISSING, OTHER, REF, contents, opened, placed, put
+from stores import BACKENDS, MISSING, OTHER, REF, contents, id_of, opened, placed, put
 
-from cortex_git.digest import blob_id
 from cortex_git.errors import CortexError
 from cortex_git.store.backend import Backend, RefMoved, Update
 
@@ -138,7 +138,7 @@ def test_foreign_entries_are_kept(store: Backend, repo: TestRepo) -> None:
 
 def test_a_file_where_a_folder_must_be_gives_way(store: Backend, repo: TestRepo) -> None:
     """A foreign file with the name of a fan-out folder does not stop an append."""
-    folder = blob_id(b"ours")[:2]
+    folder = id_of(b"ours")[:2]
     blob = repo.git("hash-object", "-w", "--stdin", input="in the way")
     tree = repo.git("mktree", input=f"100644 blob {blob}\t{folder}\n")
     store.update(REF, repo.git("commit-tree", "-m", "odd", tree), None)
@@ -234,7 +234,7 @@ def test_a_packed_ref_is_like_any_other(store: Backend, repo: TestRepo) -> None:
 def test_a_lock_that_was_left_is_named_and_stays(store: Backend, repo: TestRepo) -> None:
     """A stale lock is the user's to remove: the error names the file, nothing is written."""
     tip = put(store, b"one")
-    lock = repo.path / ".git" / f"{REF}.lock"
+    lock = formats.lock_of(repo.path / ".git", REF)
     lock.touch()
 
     with pytest.raises(CortexError, match="remove that file") as caught:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import MAIL, NAME, ROOT, TestRepo
-from stores import BACKENDS, MISSING, OTHER, REF, contents, opened, placed, put
+from formats import needs_libgit2
+from stores import BACKENDS, MISSING, OTHER, REF, contents, id_of, opened, placed, put
 
-from cortex_git.digest import blob_id
 from cortex_git.errors import CortexError
 from cortex_git.store import backend as contract
 from cortex_git.store.backend import Backend, RefMoved, Update
@@ -129,7 +129,7 @@ def test_blobs_that_cannot_be_used_are_passed_over(store: Backend, repo: TestRep
 def test_much_is_read_without_a_standstill(store: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """More ids and more bytes than any pipe holds come through whole, in however many parts."""
     monkeypatch.setattr("cortex_git.store.gitcli._BATCH", 1_000_000)
-    blobs = {blob_id(data): data for data in (b"%d " % n * 400 for n in range(3000))}
+    blobs = {id_of(data): data for data in (b"%d " % n * 400 for n in range(3000))}
     tip = put(store, *blobs.values())
 
     assert blobs == dict(store.blobs(store.tree(tip).values()))
@@ -292,6 +292,7 @@ def test_a_partial_clone_does_not_download(kind: str, repo: TestRepo) -> None:
     assert {b"one"} == contents(store, REF)
 
 
+@needs_libgit2
 def test_libgit2_is_taken_where_it_can_open(repo: TestRepo) -> None:
     """Commands get libgit2, hooks ask for git."""
     here = require(str(repo.path), os.environ)
@@ -306,10 +307,10 @@ def test_libgit2_is_taken_where_it_can_open(repo: TestRepo) -> None:
 def test_git_notes_can_list_and_show(store: Backend, repo: TestRepo) -> None:
     """A segment is a note on itself: `git notes` lists it and shows it."""
     put(store, b'["one"]\n', b'["two"]\n')
-    ids = sorted(map(blob_id, (b'["one"]\n', b'["two"]\n')))
+    ids = sorted(map(id_of, (b'["one"]\n', b'["two"]\n')))
 
     assert [f"{id} {id}" for id in ids] == sorted(repo.git("notes", "--ref", REF, "list").splitlines())
-    assert '["one"]' == repo.git("notes", "--ref", REF, "show", blob_id(b'["one"]\n'))
+    assert '["one"]' == repo.git("notes", "--ref", REF, "show", id_of(b'["one"]\n'))
 
 
 def test_cleaning_up_loses_nothing(store: Backend, repo: TestRepo) -> None:
@@ -342,8 +343,8 @@ def test_git_notes_merge_is_a_union(many: int, store: Backend, repo: TestRepo) -
 
     expected = {b"common", b"later", *(b"%s %d" % (who, n) for who in (b"ours", b"theirs") for n in range(many))}
     assert expected == contents(store, REF)
-    assert {f"{id} {id}" for id in map(blob_id, expected)} == set(repo.git("notes", "--ref", REF, "list").splitlines())
-    assert "theirs 1" == repo.git("notes", "--ref", REF, "show", blob_id(b"theirs 1"))
+    assert {f"{id} {id}" for id in map(id_of, expected)} == set(repo.git("notes", "--ref", REF, "list").splitlines())
+    assert "theirs 1" == repo.git("notes", "--ref", REF, "show", id_of(b"theirs 1"))
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------

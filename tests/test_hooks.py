@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import formats
 import pytest
 from conftest import ROOT, TestRepo, shared
 
@@ -398,12 +399,11 @@ def test_the_commands_are_not_needed_for_capturing(ready: TestRepo) -> None:
 def test_without_the_program_nothing_is_blocked_and_nothing_piles_up(ready: TestRepo) -> None:
     """When the installation is gone, commits succeed and hooks stop writing."""
     Path(home(ready), "program").write_text("/nonexistent/python\n/nonexistent\n")
-    path = {"PATH": "/usr/bin:/bin"}
-    assert 0 == fire(ready, "UserPromptSubmit", {"session_id": "s1", "prompt": "x"}, **path).returncode
+    assert 0 == fire(ready, "UserPromptSubmit", {"session_id": "s1", "prompt": "x"}).returncode
 
     ready.write({"g": "1\n"})
     ready.git("add", "g")
-    ready.git("commit", "-qm", "Goes through", variables=path)
+    ready.git("commit", "-qm", "Goes through")
 
     assert [] == spool.names(home(ready))
 
@@ -412,7 +412,7 @@ def test_a_locked_ref_is_named_and_nothing_is_lost(ready: TestRepo) -> None:
     """A stale lock is reported, not deleted; the events wait in the spool and are stored once it is gone."""
     fire(ready, "Stop", said("[MEMORY: decision] First"))
     [ref] = ready.git("for-each-ref", "--format=%(refname)", "refs/notes/cortex").splitlines()
-    lock = ready.path / ".git" / f"{ref}.lock"
+    lock = formats.lock_of(ready.path / ".git", ref)
     lock.write_text("")
 
     assert 0 == fire(ready, "Stop", said("[MEMORY: decision] Second", "s2")).returncode
@@ -428,20 +428,20 @@ def test_a_locked_ref_is_named_and_nothing_is_lost(ready: TestRepo) -> None:
 def test_a_read_only_git_directory_is_no_trouble(ready: TestRepo) -> None:
     """Where nothing can be written, hooks end with 0 and commands say so in one line."""
     nobody = 65534
+    folder = Path(home(ready))
+    commands = [command(ready, event) for event in ("PostToolUse", "Stop", "SessionStart")]
     for parent in [ready.path, *ready.path.parents][:5]:
         if parent.stat().st_uid == 0 and parent != Path("/tmp") and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o055)
     for path in [ready.path, *ready.path.rglob("*")]:
         os.chown(path, nobody, nobody, follow_symlinks=False)
-    for path in [Path(home(ready)), *Path(home(ready)).rglob("*"), ready.path / ".git" / "refs" / "notes"]:
+    for path in [folder, *folder.rglob("*"), ready.path / ".git" / "refs" / "notes"]:
         if path.exists():
             path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
     payload = json.dumps(said("[MEMORY: decision] Use SQLite")).encode()
 
-    for event in ("PostToolUse", "Stop", "SessionStart"):
-        done = subprocess.run(
-            command(ready, event), cwd=ready.path, input=payload, capture_output=True, user=nobody, group=nobody
-        )
+    for line in commands:
+        done = subprocess.run(line, cwd=ready.path, input=payload, capture_output=True, user=nobody, group=nobody)
         assert (0, b"") == (done.returncode, done.stderr)
 
 

@@ -10,6 +10,8 @@ import os
 
 from cortex_git import config as settings
 from cortex_git.errors import CortexError
+from cortex_git.store import head as ref_files
+from cortex_git.store.locate import locate
 from cortex_git.store.process import GitError, git, git_status
 
 TYPE_CHECKING = False
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
 
 _HEX = frozenset("0123456789abcdef")
-_LONGEST_POINTER = 1 << 20
+_HERE = {"GIT_NO_LAZY_FETCH": "1"}
 
 
 class Repo:
     """One work tree of one repository. All paths are absolute."""
 
     __slots__ = (
+        "_asked",
         "_config",
         "_faults",
         "_git_config",
@@ -34,6 +37,7 @@ class Repo:
         "common_dir",
         "git_dir",
         "home",
+        "may_fetch",
         "work_tree",
     )
 
@@ -46,7 +50,10 @@ class Repo:
         """The work tree's root; None in a bare repository."""
         self.home = os.path.join(common_dir, "cortex")
         """Our folder under the common directory: the spool, live views, the index, the log."""
+        self.may_fetch = False
+        """Whether objects that a partial clone lacks may be fetched: for who waits for an answer, and in no hook."""
         self._variables = variables
+        self._asked: ref_files.Asked | None = None
         self._git_config: dict[str, str] | None = None
         self._identity = ""
         self._config: Config | None = None
@@ -54,37 +61,12 @@ class Repo:
 
     @classmethod
     def discover(cls, cwd: str, variables: Mapping[str, str]) -> Repo | None:
-        """The repository that `cwd` lies in, or None.
+        """The repository that `cwd` lies in, or None. Raises CortexError where git refuses to work in it.
 
         GIT_DIR counts, since a git hook is told by it where it runs.
         """
-        if "GIT_DIR" in variables:
-            return cls._ask(cwd, variables)
-        folder = os.path.realpath(cwd)
-        while True:
-            found = _git_dir_at(folder)
-            if found:
-                return cls(found, _common_dir(found), folder, variables)
-            if _is_git_dir(folder):
-                return cls._ask(folder, variables)
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                return None
-            folder = parent
-
-    @classmethod
-    def _ask(cls, cwd: str, variables: Mapping[str, str]) -> Repo | None:
-        kept = {name: variables[name] for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if name in variables}
-        question = ("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--is-bare-repository")
-        status, out, _ = git_status(question, cwd, variables=kept)
-        if status:
-            return None
-        git_dir, common_dir, bare = os.fsdecode(out).splitlines()
-        work_tree = None
-        if bare == "false":
-            status, out, _ = git_status(("rev-parse", "--show-toplevel"), cwd, variables=kept)
-            work_tree = os.fsdecode(out).rstrip("\n") if not status else None
-        return cls(git_dir, common_dir, work_tree or None, variables)
+        place = locate(cwd, variables)
+        return cls(*place, variables) if place else None
 
     def git(self, *args: str, input: bytes = b"", variables: Mapping[str, str] | None = None) -> bytes:
         """Run git in this repository and return its output. Raises GitError."""
@@ -97,19 +79,21 @@ class Repo:
         return git_status(args, self.work_tree or self.git_dir, input=input, variables=self._located(variables))
 
     def _located(self, variables: Mapping[str, str] | None) -> dict[str, str]:
-        located = {"GIT_DIR": self.git_dir}
+        located = {"GIT_DIR": self.git_dir, **_HERE}
         if self.work_tree:
             located["GIT_WORK_TREE"] = self.work_tree
         located.update(variables or {})
         return located
 
     def head_line(self) -> str:
-        """The raw first line of HEAD, as the shims store it with each payload; empty if it cannot be read."""
-        try:
-            with open(os.path.join(self.git_dir, "HEAD"), encoding="utf-8", errors="surrogateescape") as file:
-                return file.readline().rstrip("\n")
-        except OSError:
-            return ""
+        """What HEAD says, as its file has it: a ref or a commit; empty if it cannot be read."""
+        line = ref_files.read_line(self.git_dir)
+        return line if line != ref_files.DUMMY else self.asked_head().line
+
+    def asked_head(self) -> ref_files.Asked:
+        """What git says of HEAD, for repositories whose refs are not in files."""
+        self._asked = ref_files.ask(self, self._asked)
+        return self._asked
 
     def branch(self) -> str | None:
         """The branch checked out here, or None if HEAD is detached. During a rebase, the branch that is rebased."""
@@ -117,40 +101,31 @@ class Repo:
 
     def branch_of(self, head_line: str) -> str | None:
         """The branch that a raw line of HEAD names, seen from this work tree."""
+        if head_line == ref_files.DUMMY:  # a shim without git could not say more
+            head_line = self.head_line()
         if head_line.startswith("ref: refs/heads/"):
-            name = head_line.removeprefix("ref: refs/heads/")
-            return name if name != ".invalid" else self._symbolic_branch()
+            return head_line.removeprefix("ref: refs/heads/")
         for state in ("rebase-merge", "rebase-apply"):
             try:
-                with open(os.path.join(self.git_dir, state, "head-name"), encoding="utf-8") as file:
-                    name = file.read().strip()
+                path = os.path.join(self.git_dir, state, "head-name")
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    name = file.readline().rstrip("\n")
             except OSError:
                 continue
             if name.startswith("refs/heads/"):
                 return name.removeprefix("refs/heads/")
         return None
 
-    def _symbolic_branch(self) -> str | None:
-        # A repository with the reftable format keeps a dummy in the HEAD file.
-        status, out, _ = self.git_status("symbolic-ref", "--quiet", "--short", "HEAD")
-        return os.fsdecode(out).strip() if not status else None
-
     def head(self) -> str | None:
         """The commit that HEAD names, or None while there is none."""
-        line = self.head_line()
-        if _is_hex(line):
-            return line
-        name = line.removeprefix("ref: ")
-        for folder in (self.git_dir, self.common_dir):
-            try:
-                with open(os.path.join(folder, name), encoding="ascii", errors="replace") as file:
-                    value = file.readline().strip()
-            except OSError:
-                continue
-            if _is_hex(value):
-                return value
-        status, out, _ = self.git_status("rev-parse", "--verify", "--quiet", "HEAD")
-        return out.decode().strip() if not status else None
+        line = ref_files.read_line(self.git_dir)
+        if line == ref_files.DUMMY:
+            return self.asked_head().commit
+        return line if ref_files.is_hex(line) else ref_files.find(self, line.removeprefix("ref: "))
+
+    def has_ref(self, name: str) -> bool:
+        """Whether there is a ref of this full name."""
+        return ref_files.find(self, name) is not None
 
     def git_config(self) -> dict[str, str]:
         """git's settings, names in lower case but for the middle part; of several values the last. Read once."""
@@ -226,15 +201,20 @@ class Repo:
         """The branch that others build on: set by the team, else what the remote says, else `main` or `master`."""
         if self.config().default_branch:
             return self.config().default_branch
-        try:
-            with open(os.path.join(self.common_dir, "refs/remotes/origin/HEAD"), encoding="utf-8") as file:
-                return file.read().strip().removeprefix("ref: refs/remotes/origin/")
-        except OSError:
-            pass
+        prefix = f"refs/remotes/{self._main_remote()}/"
+        target = ref_files.symbolic(self, prefix + "HEAD")
+        if target.startswith(prefix):
+            return target.removeprefix(prefix)
         for name in ("main", "master"):
-            if self.git_status("show-ref", "--verify", "--quiet", f"refs/heads/{name}")[0] == 0:
+            if self.has_ref(f"refs/heads/{name}"):
                 return name
         return self.git_config().get("init.defaultbranch", "main")
+
+    def _main_remote(self) -> str:
+        """`origin`, unless there is none and only one other."""
+        known = self.git_config()
+        names = [name[7:-4] for name in known if name.startswith("remote.") and name.endswith(".url")]
+        return names[0] if len(names) == 1 else "origin"
 
 
 _UNSAFE = {ord(c): None for c in "<>\n\0"}
@@ -246,40 +226,6 @@ def require(cwd: str, variables: Mapping[str, str]) -> Repo:
     if repo is None:
         raise CortexError(f"{cwd} is not in a git repository; change to one, or make one with `git init`")
     return repo
-
-
-def _is_hex(text: str) -> bool:
-    return len(text) in (40, 64) and not set(text) - _HEX
-
-
-def _is_git_dir(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects"))
-
-
-def _git_dir_at(folder: str) -> str | None:
-    """The git directory of a work tree whose root is `folder`."""
-    path = os.path.join(folder, ".git")
-    if _is_git_dir(path):
-        return os.path.realpath(path)
-    text = _pointer(path)
-    if not text.startswith("gitdir: "):
-        return None
-    target = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir: ")))
-    return target if os.path.isfile(os.path.join(target, "HEAD")) else None
-
-
-def _common_dir(git_dir: str) -> str:
-    text = _pointer(os.path.join(git_dir, "commondir"))
-    return os.path.realpath(os.path.join(git_dir, text)) if text else git_dir
-
-
-def _pointer(path: str) -> str:
-    """What a file that names a path says, read as git does: all of it but for line ends at its end. Empty if none."""
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(_LONGEST_POINTER).rstrip(b"\r\n"))
-    except OSError:
-        return ""
 
 
 __all__ = ["GitError", "Repo", "require"]
