@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from cortex_git.cli.command import Command, json_option
@@ -55,7 +53,7 @@ def _projecting(memory: Memory) -> Repo:
         raise CortexError("a bare repository has no work tree to write files into; run this in a clone")
     if not memory.config.projections_commit:
         raise CortexError("projections.commit is off in .cortex/config.toml; turn it on there to have files")
-    if not os.path.isfile(os.path.join(repo.work_tree, ".cortex", "README.md")):
+    if not worktree.has_folder(repo):
         raise CortexError("this branch has no .cortex/README.md and so wants no files; `git cortex init` lays it")
     return repo
 

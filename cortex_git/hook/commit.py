@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.hook.journal import log, store_waiting
@@ -27,11 +25,11 @@ def pre_commit(memory: Memory) -> None:
     root = memory.repo.work_tree
     if not memory.config.projections_commit or root is None:
         return
-    if not os.path.isfile(os.path.join(root, ".cortex", "README.md")):
-        return  # a branch that has not adopted the folder gets no files
     from cortex_git.pending import pending
-    from cortex_git.projections import stage
+    from cortex_git.projections import stage, worktree
 
+    if not worktree.has_folder(memory.repo):
+        return  # a branch that has not adopted the folder gets no files
     index_file = memory.env.variables.get("GIT_INDEX_FILE")
     faults: list[str] = []
     coming = pending(memory)
@@ -41,6 +39,9 @@ def pre_commit(memory: Memory) -> None:
     for fault in faults:
         log(memory.repo, f"git pre-commit: {fault}", memory.env)
     if added:
+        from cortex_git.hook.aftermath import watch
+
+        watch(memory.repo, memory.env)
         # Items first: they hold somebody's words; the pages only repeat them.
         named = sorted(added, key=lambda path: path.count("/") < 2)[:_NAMED]
         left = len(added) - len(named)

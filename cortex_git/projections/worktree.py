@@ -13,6 +13,7 @@ from cortex_git.errors import CortexError
 from cortex_git.projections import pages
 from cortex_git.projections.document import FOLDER, PLANS, is_item
 from cortex_git.projections.reading import parse
+from cortex_git.store import index as git_index
 from cortex_git.store.locking import read_json, write_json
 
 TYPE_CHECKING = False
@@ -56,15 +57,41 @@ class Notes:
 
 
 def index_entries(repo: Repo, index_file: str | None, paths: Iterable[str]) -> dict[str, str]:
-    """Path to blob id of regular, merged files in the index, as far as they are or lie under the paths."""
+    """Path to blob id of regular, merged files in the index, as far as they are or lie under the paths.
+
+    Without those that somebody only means to add: a commit does not have them.
+    """
     out = repo.git("ls-files", "--stage", "-z", "--", *paths, variables=_index(index_file))
     found = {}
     for entry in os.fsdecode(out).split("\0"):
         meta, _, path = entry.partition("\t")
         mode, _, rest = meta.partition(" ")
-        if mode == "100644" and rest.endswith(" 0"):
-            found[path] = rest.removesuffix(" 0")
+        blob, _, stage = rest.partition(" ")
+        if mode == "100644" and stage == "0" and blob != id_like(blob, b""):
+            found[path] = blob
     return found
+
+
+def differing(repo: Repo, paths: Collection[str]) -> set[str]:
+    """Those of the paths that the index has not as HEAD has them."""
+    wanted = list(paths) if len(paths) <= _MANY else [FOLDER]
+    out = repo.git("diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--", *wanted)
+    return set(os.fsdecode(out).split("\0")).intersection(paths)
+
+
+def ignored(repo: Repo, index_file: str | None, paths: Collection[str]) -> set[str]:
+    """Those of the paths that git would not add, since its user told it to ignore them."""
+    listed = "".join(path + "\0" for path in paths).encode()
+    out = repo.git_status("check-ignore", "-z", "--stdin", input=listed, variables=_index(index_file))[1]
+    return set(os.fsdecode(out).split("\0")).intersection(paths)
+
+
+def has_folder(repo: Repo) -> bool:
+    """Whether the work tree has our folder, and as a folder of its own: no link, no submodule."""
+    folder = os.path.join(repo.work_tree or "", FOLDER.rstrip("/"))
+    if os.path.islink(folder) or os.path.lexists(os.path.join(folder, ".git")):
+        return False
+    return repo.work_tree is not None and os.path.isfile(os.path.join(folder, "README.md"))
 
 
 def head_entries(repo: Repo, paths: Iterable[str]) -> dict[str, str]:
@@ -129,11 +156,17 @@ def take_out(repo: Repo, index_file: str | None, files: Mapping[str, bytes]) -> 
         remove(repo, path)
 
 
-def reset(repo: Repo, index_file: str | None, wanted: Mapping[str, str]) -> None:
-    """Set entries of the index to a blob; one of nothing but zeros takes them out. Raises GitError."""
+def reset(repo: Repo, index_file: str | None, wanted: Mapping[str, str], seen: git_index.Stamp | None) -> None:
+    """Set entries of the index to a blob; one of nothing but zeros takes them out.
+
+    Outside of a commit (`index_file` is None) only in the index that was `seen`. Raises CortexError.
+    """
     lines = (f"{'100644' if blob.strip('0') else '0'} {blob}\t{path}\0" for path, blob in wanted.items())
     data = "".join(lines).encode()
-    repo.git("update-index", "-z", "--index-info", input=data, variables=_index(index_file))
+    if index_file is None:
+        git_index.change(repo, data, seen)
+    else:
+        repo.git("update-index", "-z", "--index-info", input=data, variables=_index(index_file))
 
 
 def rendered(path: str, data: bytes) -> Item | bool:
@@ -148,8 +181,9 @@ def rendered(path: str, data: bytes) -> Item | bool:
 def take_back(repo: Repo, notes: Notes, keep: Collection[str], index_file: str | None) -> list[str]:
     """Bring the noted paths back to what HEAD has, but for items with an id in `keep`; return what was changed.
 
-    What is no longer as it was staged is left alone. Raises GitError.
+    What is no longer as it was staged is left alone. Raises CortexError.
     """
+    seen = git_index.stamp(repo)
     prefixes = {id[:7] for id in keep}
     paths = list(notes.staged) if len(notes.staged) <= _MANY else [FOLDER]
     index, head = index_entries(repo, index_file, paths), head_entries(repo, paths)
@@ -166,11 +200,9 @@ def take_back(repo: Repo, notes: Notes, keep: Collection[str], index_file: str |
             kept[path] = staged
         elif ours and now in ("", wanted, id_like(now, data or b"")):
             changed.append(path)
-    differing = {
-        path: head.get(path) or "0" * len(index[path]) for path in changed if index.get(path) != head.get(path)
-    }
-    if differing:
-        reset(repo, index_file, differing)
+    away = {path: head.get(path) or "0" * len(index[path]) for path in changed if index.get(path) != head.get(path)}
+    if away:
+        reset(repo, index_file, away, seen)
     _restore(repo, {path: head.get(path) for path in changed})
     notes.staged = kept
     return changed
