@@ -137,7 +137,7 @@ def preview_lines(facts: Mapping[str, Any]) -> list[str]:
     branches = [one_line(name) for name in facts["branches"]]
     lines = [f"What would leave this clone for {one_line(facts['remote'])} ({where}): {_events(facts['events'])}"]
     if facts["types"]:
-        lines.append("    " + ", ".join(f"{count} {one_line(name)}" for name, count in facts["types"].items()))
+        lines.append("    " + ", ".join(f"{one_line(name)}: {count}" for name, count in facts["types"].items()))
     if branches:
         more = f" and {len(branches) - _NAMED} more" if branches[_NAMED:] else ""
         lines.append(f"    on {', '.join(branches[:_NAMED])}{more}")
