@@ -86,7 +86,7 @@ class Memory:
 
     def key(self, branch: str | None) -> str:
         """The key of a branch as things stand."""
-        key = keys.lookup(self.repo, branch, ())
+        key = keys.lookup(self.repo, branch, {})
         # Only a key that is not written down yet must differ from those that were in use before.
         return key.value if key.how in ("known", "renamed") else keys.lookup(self.repo, branch, self.refs()).value
 

@@ -35,7 +35,8 @@ def post_checkout(memory: Memory, arguments: Sequence[str]) -> None:
 def post_merge(memory: Memory, arguments: Sequence[str]) -> None:
     """A merge commit made here is tied like any commit; a fast-forward made none."""
     store_waiting(memory, "git")
-    if history.made_here(memory.repo):
+    is_squash = arguments[:1] == ["1"]  # which makes no commit: whatever the reflog says is of an earlier one
+    if not is_squash and history.made_here(memory.repo):
         tie(memory)
     live.refresh(memory)
     background.start(memory)

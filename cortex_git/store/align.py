@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from cortex_git.store.repo import Repo
 
 _TRAILER = "%(trailers:key={},valueonly,separator=%x20)"
-_FORMAT = f"%H%x00%P%x00{_TRAILER.format('Cortex-Commit')}%x00{_TRAILER.format('Cortex-Upto')}"
+_NAMES = ("Cortex-Commit", "Cortex-Upto", "Cortex-Closed")
+_FORMAT = "%x00".join(["%H", "%P", *map(_TRAILER.format, _NAMES)])
 
 
 _POSITIONS = 2
@@ -92,21 +93,34 @@ def _look_up_reached(
     repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str, living: set[str]
 ) -> dict[str, str]:
     found = anchors(repo, foreign)
+    over = finished(repo, foreign, living)
     reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
     tips: dict[str, str] = {}
     for name, tip in foreign.items():
         within = [a for a in found[name] if a.commit in reached]
-        if within and _is_finished(repo, name, living) and found[name][-1].commit in reached:
+        if within and name in over and _last(found, name).commit in reached:
             tips[name] = tip
         elif within:
             tips[name] = max(within, key=lambda a: a.depth).upto
     return tips
 
 
-def _is_finished(repo: Repo, name: str, living: set[str]) -> bool:
-    """Whether a ref is ours and of a branch that is gone: then no commit is to come that its last events belong to."""
-    key = keys.key_in(name)
-    return name.endswith("/" + repo.clone) and key not in living and key != keys.DETACHED
+def _last(found: Mapping[str, list[Anchor]], name: str) -> Anchor:
+    """The last anchor of a branch: each commit is noted in the shared ref, and in the local one only if it has news."""
+    twin = found.get(keys.SHARED + name.removeprefix(keys.LOCAL)) if name.startswith(keys.LOCAL) else None
+    return (twin or found[name])[-1]
+
+
+def finished(repo: Repo, refs: Mapping[str, str], living: set[str]) -> set[str]:
+    """The refs of branches that are gone, here or by what their clone says: no commit is to come for their end."""
+    mine = {name for name in refs if name.endswith("/" + repo.clone) and keys.key_in(name) not in living}
+    return {name for name in mine | ended(repo, refs) if keys.key_in(name) != keys.DETACHED}
+
+
+def ended(repo: Repo, refs: Mapping[str, str]) -> set[str]:
+    """The refs whose own clone has closed them, since the branch is gone there."""
+    kept = _kept(repo, refs)
+    return {name for name in refs if kept[name]["ended"]}
 
 
 def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
@@ -116,9 +130,10 @@ def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
 
 
 def open_refs(repo: Repo, refs: Mapping[str, str]) -> set[str]:
-    """Those of the refs that hold events after their last anchor."""
+    """Those of the refs that hold events which no anchor covers."""
     kept = _kept(repo, refs)
-    return {name for name in refs if not kept[name]["closed"]}
+    tied = {name: max((depth for _, _, depth in kept[name]["anchors"]), default=0) for name in refs}
+    return {name for name in refs if kept[name]["noted"] > tied[name]}
 
 
 def _kept(repo: Repo, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -138,44 +153,50 @@ def _tip(entry: object) -> str:
     return str(entry.get("tip", "")) if isinstance(entry, dict) else ""
 
 
-def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str]]:
-    """Notes commits that are not kept yet: id to first parent, anchor, upto."""
+def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str, str]]:
+    """Notes commits that are not kept yet: id to first parent, anchor, upto, closed."""
     # A tip that is kept here and gone from the repository is passed over by --ignore-missing.
     request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(known)))]) + "\n"
-    out = repo.git("log", "--stdin", "--ignore-missing", f"--format={_FORMAT}", input=request.encode())
-    found: dict[str, tuple[str, str, str]] = {}
-    for line in out.decode("utf-8", "replace").splitlines():
+    log = ("-c", "log.showSignature=false", "log", "--stdin", "--ignore-missing", f"--format={_FORMAT}")
+    out = repo.git(*log, input=request.encode())
+    found: dict[str, tuple[str, str, str, str]] = {}
+    for line in out.decode("utf-8", "replace").split("\n"):
         parts = line.split("\0")
-        if len(parts) == 4:
-            commit, parents, anchor, upto = parts
-            found[commit] = (parents.split(" ")[0], anchor.split(" ")[-1], upto.split(" ")[-1])
+        if len(parts) == 5:
+            commit, parents, anchor, upto, closed = parts
+            found[commit] = (parents.split(" ")[0], anchor.split(" ")[-1], upto.split(" ")[-1], closed)
     return found
 
 
-def _extended(entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tuple[str, str, str]]) -> dict[str, Any]:
+def _extended(
+    entry: dict[str, Any] | None, tip: str, commits: Mapping[str, tuple[str, str, str, str]]
+) -> dict[str, Any]:
     """The kept state of one ref brought forward to `tip`."""
     chain: list[str] = []
     at = tip
     while at in commits:
         chain.append(at)
         at = commits[at][0]
-    base: dict[str, Any] = {"depth": 0, "anchors": [], "closed": True}
+    base: dict[str, Any] = {"depth": 0, "anchors": [], "noted": 0, "ended": False}
     if entry and at == entry["tip"]:
         base = entry
     depth: int = base["depth"]
     known: list[list[Any]] = list(base["anchors"])
     depths: dict[str, int] = {upto: deep for _, upto, deep in known}
     depths[at] = depth
+    noted, ended = int(base["noted"]), bool(base["ended"])
     for commit in reversed(chain):
         depth += 1
         depths[commit] = depth
-        _, anchor, upto = commits[commit]
+        _, anchor, upto, gone = commits[commit]
+        ended = ended or bool(gone)
+        if not (upto or gone):  # the others bring no events
+            noted = depth
         if anchor:
             upto = upto or commit
             # An upto that is not in this ref's line covers nothing, rather than too much.
             known.append([anchor, upto, depths.get(upto, 0)])
-    closed = bool(commits[tip][1]) if tip in commits else base["closed"]
-    return {"tip": tip, "depth": depth, "anchors": known, "closed": closed}
+    return {"tip": tip, "depth": depth, "anchors": known, "noted": noted, "ended": ended}
 
 
 def changed_blobs(repo: Repo, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[list[str], list[str]]]:

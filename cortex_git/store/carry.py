@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.events import codec, model
-from cortex_git.store import align, history, keys, notes
+from cortex_git.store import align, keys, notes, origin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,16 +20,17 @@ def carry_over(repo: Repo, backend: Backend, config: Config, branch: str) -> Non
     where they were said, too.
     """
     writer = notes.Writer(repo, backend, config)
-    origin = history.came_from(repo, branch)
-    events = _open_events(repo, backend, writer, origin) if origin else []
+    original = origin.came_from(repo, branch)
+    events = _open_events(repo, backend, writer, original) if original else []
     if events:
         writer.write({branch: events})
     else:
         writer.key(branch)
 
 
-def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, origin: str) -> list[Event]:
-    key = keys.lookup(repo, origin, writer.refs).value
+def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, original: str) -> list[Event]:
+    found = keys.lookup(repo, original, writer.refs)
+    key = found.origin or found.value  # a copy that was not written to yet has what its own original has
     names = [keys.ref(namespace, key, repo.clone) for namespace in (keys.SHARED, keys.LOCAL)]
     refs = {name: writer.refs[name] for name in names if name in writer.refs}
     still_open = align.open_refs(repo, refs)

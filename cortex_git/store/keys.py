@@ -7,13 +7,11 @@ key follows its branch without any hook.
 
 from __future__ import annotations
 
-import os
-
 from cortex_git.digest import sha256_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from cortex_git.store.repo import Repo
 
@@ -41,10 +39,10 @@ class Key:
         self.origin = origin
 
 
-def lookup(repo: Repo, branch: str | None, refs: Iterable[str]) -> Key:
+def lookup(repo: Repo, branch: str | None, refs: Mapping[str, str]) -> Key:
     """The key of a branch as things stand; writes nothing.
 
-    `refs` are the names of all notes refs, by which a name that was used before is known.
+    `refs` are all notes refs with their tips, by which a name that was used before is known.
     """
     if branch is None:
         return Key(DETACHED, "known")
@@ -53,9 +51,20 @@ def lookup(repo: Repo, branch: str | None, refs: Iterable[str]) -> Key:
         return Key(_fresh(repo, branch, refs), "new")
     if not made_for or made_for == branch:
         return Key(value, "known")
-    if exists(repo, made_for):
+    if _is_taken(repo, branch, value):
         return Key(_fresh(repo, branch, refs), "copied", value)
     return Key(value, "renamed")
+
+
+def _is_taken(repo: Repo, branch: str, value: str) -> bool:
+    """Whether another branch has this key. The name that a key was made for says nothing: it may be borne anew."""
+    holders: dict[str, str] = {}
+    for name, text in repo.git_config().items():
+        if name.startswith("branch.") and name.endswith(".cortexkey") and text.startswith(value):
+            holders[name[7:-10]] = text[13:]
+    others = [name for name in holders if name != branch and exists(repo, name)]
+    # Of several copies whose original is gone one becomes its heir, and it must be the same one for each of them.
+    return any(holders[name] == name for name in others) or any(name < branch for name in others)
 
 
 def settle(repo: Repo, branch: str, key: Key) -> None:
@@ -66,11 +75,9 @@ def settle(repo: Repo, branch: str, key: Key) -> None:
 
 def exists(repo: Repo, branch: str, *, unborn: bool = False) -> bool:
     """Whether there is such a branch; with `unborn`, also the one that HEAD names before its first commit."""
-    if os.path.isfile(os.path.join(repo.common_dir, "refs/heads", branch)):
+    if repo.has_ref(f"refs/heads/{branch}"):
         return True
-    if unborn and repo.head_line() == f"ref: refs/heads/{branch}":
-        return True
-    return repo.git_status("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")[0] == 0
+    return unborn and repo.head_line() == f"ref: refs/heads/{branch}"
 
 
 def living(repo: Repo) -> set[str]:
@@ -96,10 +103,7 @@ def key_in(name: str) -> str:
     return parts[-2] if well_formed else ""
 
 
-def _fresh(repo: Repo, branch: str, refs: Iterable[str]) -> str:
-    """A key that this clone has not used: its refs outlive a branch whose name is taken up again."""
-    used = {key_in(name) for name in refs if name.endswith("/" + repo.clone)}
-    life = 0
-    while key_of_name(branch, life) in used:
-        life += 1
-    return key_of_name(branch, life)
+def _fresh(repo: Repo, branch: str, refs: Mapping[str, str]) -> str:
+    from cortex_git.store.lives import choose  # needs anchors, which need keys
+
+    return choose(repo, branch, refs)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_FORMAT = "cortex-kept 1"
+_FORMAT = "cortex-kept 2"
 """Counted up whenever anything that is kept changes its shape: then it is made anew."""
 
 

@@ -13,10 +13,11 @@ from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.store import align, keys
 from cortex_git.store.backend import RefMoved, Update
+from cortex_git.store.lives import known_lives
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cortex_git.config import Config
     from cortex_git.events.model import Event
@@ -64,7 +65,29 @@ class Writer:
             keys.settle(self._repo, branch, key)
             if key.origin:
                 self._seed(branch, key)
+            elif key.how == "new":
+                self.close({name for life in known_lives(branch, self.refs) for name in life})
         return key.value
+
+    def close(self, among: Collection[str] | None = None) -> None:
+        """Say of our shared refs, or of some, whose branch is gone here: by that other clones know that it is over."""
+        living = keys.living(self._repo)
+        names = self.refs if among is None else among
+        mine = {name: self.refs[name] for name in names if self._is_over(name, living)}
+        told = align.ended(self._repo, mine) if mine else set()
+        self._append({ref: ([], closing_message(self._named(tip))) for ref, tip in mine.items() if ref not in told})
+
+    def _is_over(self, name: str, living: set[str]) -> bool:
+        key = keys.key_in(name)
+        return name == keys.ref(keys.SHARED, key, self._repo.clone) and key != keys.DETACHED and key not in living
+
+    def _named(self, tip: str) -> str:
+        """The name of the branch that a notes commit was written for."""
+        out = self._repo.git(
+            "-c", "log.showSignature=false", "log", "-1",
+            "--format=%(trailers:key=Cortex-Branch,valueonly,separator=%x20)", tip, "--",
+        )  # fmt: skip
+        return os.fsdecode(out).strip()
 
     def write(self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "") -> None:
         """Store events, given by branch (None: recorded on a detached HEAD).
@@ -88,6 +111,17 @@ class Writer:
                     appended[ref] = ([], anchor_message(branch, anchored, self.refs[ref]))
         self._append(appended)
 
+    def write_under(self, key: str, branch: str | None, events: Sequence[Event]) -> None:
+        """Store events under a key as it is, that of a branch which is gone, too; `branch` is its name.
+
+        Raises CortexError as `write` does.
+        """
+        wanted: dict[str, list[Event]] = {}
+        for event in sorted(events, key=model.order):
+            namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
+            wanted.setdefault(keys.ref(namespace, key, self._repo.clone), []).append(event)
+        self._append({ref: (_segments(group), _message(ref, branch, group, "")) for ref, group in wanted.items()})
+
     def open_refs(self, branch: str | None) -> set[str]:
         """Our refs of a branch that hold events which no commit is tied to yet."""
         key = self.key(branch)
@@ -99,9 +133,20 @@ class Writer:
         self._append({ref: ([], anchor_message(branch, commit, upto))})
 
     def _seed(self, branch: str, key: keys.Key) -> None:
-        origin = keys.ref(keys.SHARED, key.origin, self._repo.clone)
-        if origin in self.refs:
-            self._append_at(keys.ref(keys.SHARED, key.value, self._repo.clone), self.refs[origin])
+        """Give a copied branch all that is under its original's key: our refs as they are, of others' the events."""
+        wanted: dict[str, tuple[list[bytes], str]] = {}
+        for namespace in (keys.SHARED, keys.LOCAL):
+            origin, ref = (keys.ref(namespace, value, self._repo.clone) for value in (key.origin, key.value))
+            if origin in self.refs:
+                self._append_at(ref, self.refs[origin])
+            others = [n for n in self.refs if keys.key_in(n) == key.origin and not keys.is_ours(self._repo, n)]
+            tips = [self.refs[n] for n in others if n.startswith(keys.LOCAL + "/") == (namespace == keys.LOCAL)]
+            there = set(self._backend.tree(self.refs[ref]).values()) if ref in self.refs else set()
+            new = {blob for group in self._backend.segments(tips).values() for blob in group} - there
+            if new:
+                blobs = [data for _, data in self._backend.blobs(sorted(new))]
+                wanted[ref] = (blobs, f"cortex: what the original of {branch} knows\n\nCortex-Branch: {branch}\n")
+        self._append(wanted)
 
     def _append_at(self, ref: str, tip: str) -> None:
         self._backend.update(ref, tip, self.refs.get(ref))
@@ -147,6 +192,11 @@ def anchor_message(branch: str | None, commit: str, upto: str) -> str:
     """The message of a notes commit that ties all before it to a commit."""
     name = f"Cortex-Branch: {branch}\n" if branch else ""
     return f"cortex: anchored at {commit[:12]}\n\n{name}Cortex-Commit: {commit}\nCortex-Upto: {upto}\n"
+
+
+def closing_message(branch: str) -> str:
+    """The message of a notes commit that says that the branch is gone."""
+    return f"cortex: {branch or 'the branch'} is gone\n\nCortex-Branch: {branch}\nCortex-Closed: {branch or 'yes'}\n"
 
 
 def _one_line(text: str) -> str:

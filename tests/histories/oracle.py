@@ -68,6 +68,26 @@ class Journal:
         return self.facts(len(self.entries), self.tied())
 
 
+class Part:
+    """As much of a journal as a clone has."""
+
+    def __init__(self, journal: Journal, at: tuple[Life, str], length: int, with_local: bool) -> None:
+        self.life, self.owner = at
+        self.length = length
+        self.closed = 0 < journal.closed <= length
+        self._journal = journal
+        self._with_local = with_local
+
+    def ties(self) -> list[Tie]:
+        """The ties in it."""
+        return self._journal.ties(self.length)
+
+    def facts(self, upto: int | None = None) -> set[Fact]:
+        """The facts in it, or in the first entries of it."""
+        found = self._journal.facts(self.length if upto is None else upto)
+        return {fact for fact in found if self._with_local or not fact.local}
+
+
 class CloneState:
     """What one clone knows."""
 
@@ -103,26 +123,23 @@ class Oracle:
         if branch in state.lives:
             return state.lives[branch]
         if branch in state.twins:
-            origin, life = state.twins[branch]
-            if state.lives.get(origin) != life and life not in state.lives.values():
-                return life
+            _, life = state.twins[branch]
+            if life not in state.lives.values() and branch == min(t for t in state.twins if state.twins[t][1] == life):
+                return life  # the original is gone, and this is its heir
         mine = {life for (life, owner), journal in self.journals.items() if owner == clone and journal.entries}
         others = {life for life, _ in [*state.known, *state.inherited]}
         lives = sorted((life for life in others - mine if life[0] == branch), reverse=True)
         reach = self.commits.reach(state.path, head)
         for life in lives:
-            if any(tie.commit in reach for journal, length in self._others(clone, life) for tie in journal.ties(length)):
+            if any(tie.commit in reach for part in self._others(clone, life) for tie in part.ties()):
                 return life
         for life in lives:
-            if not any(0 < journal.closed <= length for journal, length in self._others(clone, life)):
+            if not any(part.closed for part in self._others(clone, life)):
                 return life
-        number = 0
-        while (branch, number) in mine | others:
-            number += 1
-        return (branch, number)
+        return (branch, max((number for name, number in mine | others if name == branch), default=-1) + 1)
 
-    def _others(self, clone: str, life: Life) -> list[tuple[Journal, int]]:
-        return [(self.journals[at], length) for at, length in self._lengths(clone).items() if at[0] == life and at[1] != clone]
+    def _others(self, clone: str, life: Life) -> list[Part]:
+        return [part for part in self._parts(clone) if part.life == life and part.owner != clone]
 
     def settle(self, clone: str, branch: str | None, head: str | None) -> Life:
         """A branch's life, fixed from now on; a copy takes over what its original sees."""
@@ -135,7 +152,8 @@ class Oracle:
             self._seed(clone, origin[1], life)
         state.lives[branch] = life
         for (old, owner), journal in self.journals.items():
-            if owner == clone and old[0] == branch and old not in state.lives.values():
+            living = {*state.lives.values(), *(life for _, life in state.twins.values())}
+            if owner == clone and old[0] == branch and old not in living:
                 journal.closed = journal.closed or len(journal.entries)
         return life
 
@@ -143,10 +161,10 @@ class Oracle:
         source = self.journals.get((origin, clone))
         if source:
             self.journals[life, clone] = Journal(list(source.entries))
-        for journal, length in self._others(clone, origin):
+        for part in self._others(clone, origin):
             own = self.journals.setdefault((life, clone), Journal())
             there = set(own.facts(len(own.entries)))
-            own.entries += [fact for fact in journal.facts(length) if fact not in there and not fact.local]
+            own.entries += [fact for fact in part.facts() if fact not in there]
 
     def journal(self, clone: str, life: Life) -> Journal:
         """What a clone noted under a life."""
@@ -167,7 +185,9 @@ class Oracle:
             return
         taken: list[Fact] = []
         if origin is not None:
-            source = self.journals.get((self.life(clone, origin, head), clone), Journal())
+            # A copy that was not written to yet has what its own original has.
+            life = state.twins[origin][1] if origin in state.twins else self.life(clone, origin, head)
+            source = self.journals.get((life, clone), Journal())
             mine = [journal for (_, owner), journal in self.journals.items() if owner == clone]
             tied = {fact for journal in mine for fact in journal.facts(journal.tied())}
             taken = [fact for fact in source.open() if fact not in tied]
@@ -229,7 +249,12 @@ class Oracle:
         self.clones[new] = state
 
     def pushed(self, clone: str) -> None:
-        """All that a clone has noted is at the hub."""
+        """All that a clone has noted is at the hub, also which of its branches are gone."""
+        state = self.clones[clone]
+        living = {NOWHERE, *state.lives.values(), *(life for _, life in state.twins.values())}
+        for (life, owner), journal in self.journals.items():
+            if owner == clone and life not in living:
+                journal.closed = journal.closed or len(journal.entries)
         for (life, owner), journal in self.journals.items():
             if owner == clone and any(not (isinstance(e, Fact) and e.local) for e in journal.entries):
                 self.hub[life, owner] = len(journal.entries)
@@ -240,14 +265,12 @@ class Oracle:
 
     # ---- what is seen
 
-    def _lengths(self, clone: str) -> dict[tuple[Life, str], int]:
-        """How far a clone knows each journal."""
+    def _parts(self, clone: str) -> list[Part]:
+        """What a clone knows of each journal."""
         state = self.clones[clone]
         own = {at: len(journal.entries) for at, journal in self.journals.items() if at[1] == clone}
-        found = dict(state.inherited)
-        for at, length in [*state.known.items(), *own.items()]:
-            found[at] = max(length, found.get(at, 0))
-        return found
+        with_local = [Part(self.journals[at], at, length, True) for at, length in [*own.items(), *state.inherited.items()]]
+        return with_local + [Part(self.journals[at], at, length, False) for at, length in state.known.items()]
 
     def _seen(self, clone: str, branch: str | None, head: str | None) -> set[Fact]:
         state = self.clones[clone]
@@ -255,32 +278,26 @@ class Oracle:
         origin = state.twins[branch][1] if branch in state.twins else life
         reach = self.commits.reach(state.path, head)
         seen: set[Fact] = set()
-        for (where, owner), length in self._lengths(clone).items():
-            journal = self.journals[where, owner]
-            local = len(journal.entries) if owner == clone else state.inherited.get((where, owner), 0)
-            own = where in (life, origin) and where != NOWHERE
-            facts = set(journal.facts(length if own else self._reached(clone, where, owner, length, reach)))
-            if life == NOWHERE == where:
-                facts |= {fact for fact in journal.facts(length) if fact.commit == head}
-            known = set(journal.facts(local))
-            seen |= {
-                fact
-                for fact in facts
-                if (own or fact.kind != "plan" or where == NOWHERE == life) and (not fact.local or fact in known)
-            }
+        for part in self._parts(clone):
+            if part.life in (life, origin) and life != NOWHERE:
+                seen |= part.facts()
+                continue
+            there = part.facts(self._reached(clone, part, reach))
+            seen |= {fact for fact in there if fact.kind != "plan"}
+            if life == NOWHERE == part.life:
+                seen |= {fact for fact in part.facts() if fact.commit == head}
         return seen
 
-    def _reached(self, clone: str, life: Life, owner: str, length: int, reach: frozenset[str]) -> int:
+    def _reached(self, clone: str, part: Part, reach: frozenset[str]) -> int:
         """Up to where the journal of another branch is seen."""
-        journal = self.journals[life, owner]
-        ties = journal.ties(length)
+        ties = part.ties()
         if not ties:
             return 0
-        lives = self.clones[clone].lives
-        gone = life not in lives.values() and life not in {twin for _, twin in self.clones[clone].twins.values()}
-        finished = (owner == clone and gone and life != NOWHERE) or 0 < journal.closed <= length
-        if finished and ties[-1].commit in reach:
-            return length
+        state = self.clones[clone]
+        living = {*state.lives.values(), *(life for _, life in state.twins.values())}
+        finished = part.owner == clone and part.life not in living and part.life != NOWHERE
+        if (finished or part.closed) and ties[-1].commit in reach:
+            return part.length
         return max((tie.upto for tie in ties if tie.commit in reach), default=0)
 
     def _dead(self, seen: set[Fact], clone: str, head: str | None) -> set[int]:

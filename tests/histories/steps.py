@@ -248,7 +248,14 @@ def _resolve(place: Place, how: str, again: tuple[str, ...]) -> None:
             return
 
 
-def _through(world: World, place: Place, command: tuple[str, ...], how: str, again: tuple[str, ...], **options: dict[str, str]) -> None:
+def _through(
+    world: World,
+    place: Place,
+    command: tuple[str, ...],
+    how: str,
+    again: tuple[str, ...],
+    **options: dict[str, str],
+) -> None:
     """Do something that may stop at conflicts, then look around, and go on or give up."""
     try:
         place.git(*command, **options)

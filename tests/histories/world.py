@@ -131,6 +131,7 @@ class World:
             self.add_place(name, name, base / name)
             self.oracle.clones[name] = CloneState(base / name)
             self.settle_id(name)
+        self.oracle.clones["a"].lives["main"] = ("main", 0)  # settled by the commit that began the memory
         driver.watch = self._watch
 
     def add_place(self, name: str, clone: str, path: Path) -> None:
@@ -279,13 +280,15 @@ class World:
     def stored(self, name: str) -> set[int]:
         """The facts that are in a clone's own refs."""
         place = self.places[name]
-        objects = place.git("rev-list", "--objects", "--ignore-missing", "--no-walk", *self.own_refs(name).values(), "--")
+        tips = self.own_refs(name).values()
+        objects = place.git("rev-list", "--objects", "--no-walk", *tips, "--")
         blobs = [line.split(" ")[0] for line in objects.splitlines() if " " in line and len(line.split(" ")[1]) > 3]
         return {mark for blob in blobs for mark in marks_in(place.git("cat-file", "blob", blob))}
 
     def send(self, name: str) -> None:
         """Push a clone's own shared notes refs to the hub."""
         place = self.places[name]
+        self.memory(name).writer().close()
         refs = [ref for ref in self.own_refs(name) if ref.startswith("refs/notes/cortex/")]
         if refs:
             place.git("push", "-q", "--no-verify", "origin", *(f"{ref}:{ref}" for ref in refs))
