@@ -130,11 +130,16 @@ def _is_gone(memory: Memory, event: Event) -> bool:
 def store(memory: Memory, events: Sequence[Event]) -> list[Event]:
     """Store events, return the new ones, and bring the live view up to date."""
     new = memory.record(events)
+    refresh(memory)
+    return new
+
+
+def refresh(memory: Memory) -> None:
+    """Bring the live view up to date with what was stored."""
     try:
         live.refresh(memory)
     except OSError as error:
         warn(memory.env, f"it is stored, but the briefing could not be written: {error}")
-    return new
 
 
 def _text(given: str) -> str:

@@ -50,6 +50,15 @@ _SECTIONS = {
         "unshare": ("sharing", "Stop that."),
         "sync": ("sharing", "Fetch others' memory, send what is left of this clone's."),
     },
+    "Correct": {
+        "accept": ("correcting", "Accept what an assistant decided."),
+        "retract": ("correcting", "Take a memory back."),
+        "supersede": ("correcting", "Put one memory in the place of another."),
+        "edit": ("correcting", "Correct a memory in your editor."),
+        "pin": ("correcting", "Keep a memory at the top of the briefing."),
+        "unpin": ("correcting", "No longer do that."),
+        "undo": ("undoing", "Take a correction back, or all that a session recorded."),
+    },
     "Files and checks": {
         "project": ("project", "Write and stage the files in `.cortex/` now."),
         "verify": ("verify", "Check `.cortex/` in a checkout alone, for CI."),
