@@ -227,6 +227,8 @@ def test_settings_that_nobody_applied_do_not_count(place: Place) -> None:
 
 def test_git_lfs_that_comes_later_sends_its_objects(place: Place) -> None:
     """git-lfs puts its hooks beside no other and says nothing: ours call it, and what it refuses fails the push."""
+    if reads_settings(place.repo):
+        pytest.skip("this git runs our hooks without files, so git-lfs finds its places free")
     init(place.repo.path)
     (place.repo.path / ".git" / "lfs").mkdir()
     place.hook(place.bin / "git-lfs", f'#!/bin/sh\necho "$@ $(cat)" >> {place.mark}\nexit 7\n')

@@ -14,7 +14,7 @@ from conftest import TestRepo
 from setting_up import env_at, files, init, problems, repo_at, runs, stand_in, uninstall
 
 from cortex_git.errors import CortexError
-from cortex_git.setup import glance, health, program
+from cortex_git.setup import githooks, glance, health, program
 
 
 def _hook(repo: TestRepo, name: str, text: str | bytes, mode: int = 0o755) -> Path:
@@ -23,6 +23,22 @@ def _hook(repo: TestRepo, name: str, text: str | bytes, mode: int = 0o755) -> Pa
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     path.chmod(mode)
     return path
+
+
+def _pretend(version: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a git on PATH that says it is of this version."""
+    folder.mkdir()
+    path, real = folder / "git", shutil.which("git")
+    path.write_text(f'#!/bin/sh\ncase "$*" in *version) echo git version {version};; *) exec "{real}" "$@";; esac\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.fixture(autouse=True)
+def old_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are what most of this is about, which a git that reads hooks from settings gets only if it hides that."""
+    if githooks.version(repo_at(TestRepo.make(tmp_path / "any").path)) >= githooks.CONFIG_HOOKS:
+        _pretend("2.53.0", tmp_path / "old git", monkeypatch)
 
 
 @pytest.fixture
@@ -337,16 +353,7 @@ def test_a_hooks_path_that_names_gits_own_folder(repo: TestRepo) -> None:
 @pytest.fixture
 def new_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Puts a git on PATH that says it is 2.54 and is otherwise the one that is installed."""
-    real = shutil.which("git")
-
-    def put() -> None:
-        path = tmp_path / "new git" / "git"
-        path.parent.mkdir()
-        path.write_text(f'#!/bin/sh\ncase "$*" in *version) echo git version 2.54.0;; *) exec {real} "$@";; esac\n')
-        path.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
-
-    return put
+    return lambda: _pretend("2.54.0", tmp_path / "new git", monkeypatch)
 
 
 def test_a_new_git_gets_settings_in_place_of_files(repo: TestRepo, new_git: Callable[[], None]) -> None:
