@@ -12,6 +12,7 @@ import re
 from cortex_git.digest import blob_id
 from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
+from cortex_git.store import promisor
 from cortex_git.store.backend import (
     LOCK_PATIENCE,
     MAX_BLOB,
@@ -24,7 +25,7 @@ from cortex_git.store.backend import (
     path_of,
     text_bytes,
 )
-from cortex_git.store.process import GitError
+from cortex_git.store.process import AS_STORED, GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ _BATCH = 32 * 1024 * 1024
 
 _FEW = 3
 
-# Objects that a partial clone lacks count as missing: a hook must not start a download. Only git >= 2.44 knows
-# how to leave them be; an older one is kept from it by the lack of a protocol, and then fails.
-_VARIABLES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 _MILLIS = str(round(LOCK_PATIENCE * 1000))
 _PATIENT = (
     "-c", f"core.filesRefLockTimeout={_MILLIS}", "-c", f"core.packedRefsTimeout={_MILLIS}",
@@ -97,7 +95,7 @@ class GitBackend(Backend):
     def blobs(self, ids: Iterable[str], max_size: int = MAX_BLOB) -> Iterator[tuple[str, bytes]]:
         wanted: list[str] = []
         weight = 0
-        for id, kind, size in self._stat(ids):
+        for id, kind, size in self._stat_or_fetch(list(dict.fromkeys(ids))):
             if kind != "blob" or size > max_size:
                 continue
             if weight + size > _BATCH and wanted:
@@ -138,7 +136,16 @@ class GitBackend(Backend):
         return known.difference(self._git("rev-list", "--stdin", input=request).decode("ascii").split())
 
     def _git(self, *args: str, input: bytes = b"") -> bytes:
-        return self._repo.git(*args, input=input, variables=_VARIABLES)
+        return self._repo.git(*args, input=input, variables=AS_STORED)
+
+    def _stat_or_fetch(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
+        """As `_stat`, after fetching all at once what a partial clone left behind, where that is allowed."""
+        found = self._stat(ids)
+        if len(found) < len(ids) and self._repo.may_fetch:
+            there = {id for id, _, _ in found}
+            if promisor.bring(self._repo, [id for id in ids if id not in there and is_object_id(id)]):
+                return self._stat(ids)
+        return found
 
     def _stat(self, ids: Iterable[str]) -> list[tuple[str, str, int]]:
         """Id, type and size of those objects that there are, in the order of asking."""
@@ -177,7 +184,7 @@ class GitBackend(Backend):
         args = (*without_hooks(self._repo), "fast-import", "--quiet", "--done", "--date-format=now")
         who = self._repo.identity().encode("utf-8", "replace")
         stream = b"".join(_stream(update, who, self._format(update)) for update in updates) + b"done\n"
-        status, out, err = self._repo.git_status(*args, input=stream, variables=_VARIABLES)
+        status, out, err = self._repo.git_status(*args, input=stream, variables=AS_STORED)
         if status:
             self._tidy(err)
             said = [line for line in err.splitlines() if line.startswith((b"fatal:", b"error:"))]
@@ -199,7 +206,7 @@ class GitBackend(Backend):
         """Move refs to new values from old ones, all or none."""
         request = "".join(_instruction(ref, new, old) for ref, (new, old) in wanted.items())
         args = (*_PATIENT, *without_hooks(self._repo), "update-ref", "--stdin", "--no-deref")
-        status, _, err = self._repo.git_status(*args, input=request.encode(), variables=_VARIABLES)
+        status, _, err = self._repo.git_status(*args, input=request.encode(), variables=AS_STORED)
         if not status:
             return
         now = self.refs(*wanted)

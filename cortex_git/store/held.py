@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+from cortex_git.digest import sha256_hex
+from cortex_git.store import promisor
 from cortex_git.store.locking import keep_json, read_json
+from cortex_git.store.process import AS_STORED, GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ _LOG = (
     "-c", "log.showSignature=false", "log", "--full-history", "-m", "--no-renames", "--diff-filter=A", "--raw",
     "--no-abbrev", "-z",
 )  # fmt: skip
-_VERSION = 1
+_VERSION = 2
 _ENTRIES = 4
 
 
@@ -49,7 +52,8 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
     if old is None or new is None:
         there = _tree(repo, new or old or "")
         return Change(there if new else {}, {} if new else there, True)
-    out = repo.git("diff-tree", "-r", "--no-renames", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS)
+    difference = ("diff-tree", "-r", "--no-renames", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS)
+    out = repo.git(*difference, variables=AS_STORED)
     present: dict[str, str] = {}
     gone: dict[str, str] = {}
     for meta, name in _entries(out):
@@ -58,13 +62,19 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
     if is_parent:
         return Change(present, gone, bool(gone))
     # What only the old side added is merely not here; what the new side added and has not any more was taken out.
-    left, right = _two_sides(repo, old, new)
+    try:
+        left, right = _two_sides(repo, old, new)
+    except GitError:
+        if not promisor.remotes(repo):
+            raise
+        return Change(present, gone, True)  # what lies between is not all here
     return Change(present, gone, bool(set(gone) - left or right - set(present)))
 
 
 def _two_sides(repo: Repo, old: str, new: str) -> tuple[set[str], set[str]]:
     """The item files that commits added which only `old` reaches, and which only `new` reaches."""
-    out = repo.git(*_LOG, "--left-right", "--format=%m", f"{old}...{new}", "--", *FOLDERS)
+    span = ("--left-right", "--format=%m", f"{old}...{new}")
+    out = repo.git(*_LOG, *span, "--", *FOLDERS, variables=AS_STORED)
     sides: dict[str, set[str]] = {"<": set(), ">": set()}
     side = sides["<"]
     meta = ""
@@ -81,7 +91,8 @@ def _two_sides(repo: Repo, old: str, new: str) -> tuple[set[str], set[str]]:
 
 
 def _tree(repo: Repo, commit: str) -> dict[str, str]:
-    status, out, _ = repo.git_status("ls-tree", "-r", "-z", "--full-tree", commit, "--", *FOLDERS)
+    listing = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", *FOLDERS)
+    status, out, _ = repo.git_status(*listing, variables=AS_STORED)
     entries = (entry.partition("\t") for entry in ([] if status else os.fsdecode(out).split("\0")))
     return {name: meta.split(" ")[2] for meta, _, name in entries if name}
 
@@ -98,25 +109,65 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
         return {}
     path = os.path.join(repo.home, "cache", "held.json")
     file = read_json(path)
-    kept: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION else {}
-    counted: dict[str, list[Any]] | None = kept.pop(head, None)
+    start = _start(repo)
+    known: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION and file["start"] == start else {}
+    counted: dict[str, list[Any]] | None = known.pop(head, None)
     if counted is None:
-        base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)
-        counted = _counted(repo, head, base, kept[base] if base else {}, ids_of)
-        kept[head] = counted
-        keep_json(path, {"version": _VERSION, "commits": {at: kept[at] for at in list(kept)[-_ENTRIES:]}})
-    return {name: ids for name, (count, ids) in counted.items() if count > 0}
+        counted = _bring_forward(repo, head, known, ids_of)
+        if counted is None:
+            return {name: ids for name, ids in ids_of(_tree(repo, head)).items()}
+    elif not repo.may_fetch or not _read_late(counted, ids_of):
+        return _ids(counted)
+    known[head] = counted
+    entries = {at: known[at] for at in list(known)[-_ENTRIES:]}
+    keep_json(path, {"version": _VERSION, "start": start, "commits": entries})
+    return _ids(counted)
+
+
+def _start(repo: Repo) -> str:
+    """Where the history that is here begins: a deeper one holds more."""
+    try:
+        with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii", errors="replace") as file:
+            return sha256_hex(file.read().encode())[:16]
+    except OSError:
+        return ""
+
+
+def _ids(counted: Mapping[str, list[Any]]) -> dict[str, list[str]]:
+    return {name: ids if isinstance(ids, list) else [] for name, (_, ids) in counted.items()}
+
+
+def _read_late(counted: Mapping[str, list[Any]], ids_of: IdsOf) -> bool:
+    """Fill in the ids of files that could not be read before; returns whether there were any."""
+    unread = {name: blob for name, (_, blob) in counted.items() if isinstance(blob, str)}
+    ids = ids_of(unread) if unread else {}
+    for name in ids:
+        counted[name][1] = ids[name]
+    return bool(ids)
+
+
+def _bring_forward(repo: Repo, head: str, kept: dict[str, Any], ids_of: IdsOf) -> dict[str, list[Any]] | None:
+    """What `_counted` says, from the commit that was asked for last; None where history is not all here."""
+    base = next((old for old in reversed(kept) if not repo.git_status("cat-file", "-e", old)[0]), None)
+    known = kept[base] if base else {}
+    try:
+        return _counted(repo, head, base, known, ids_of)
+    except GitError:
+        if not promisor.remotes(repo):
+            raise
+    has_trees = promisor.bring_trees(repo, [head, base] if base else [head])
+    return _counted(repo, head, base, known, ids_of) if has_trees else None
 
 
 def _counted(
     repo: Repo, head: str, base: str | None, known: Mapping[str, list[Any]], ids_of: IdsOf
 ) -> dict[str, list[Any]]:
-    """Path to how many commits added it and the ids in it."""
+    """Path to how many commits added it and the ids in it; the blob's own id where it could not be read."""
     found = {name: list(entry) for name, entry in known.items()}
     added = _additions(repo, head, f"^{base}") if base else _additions(repo, head)
     ids = ids_of({name: blob for name, blob in added if name not in found})
-    for name, _ in added:
-        found.setdefault(name, [0, ids.get(name, [])])[0] += 1
+    for name, blob in added:
+        found.setdefault(name, [0, ids.get(name, blob)])[0] += 1
     for name, _ in _additions(repo, base, f"^{head}") if base else []:
         found[name][0] -= 1
     return {name: entry for name, entry in found.items() if entry[0] > 0}
@@ -124,7 +175,7 @@ def _counted(
 
 def _additions(repo: Repo, *span: str) -> list[tuple[str, str]]:
     """Path and blob id for each time that a commit of the span added an item file."""
-    out = repo.git(*_LOG, "--format=", *span, "--", *FOLDERS)
+    out = repo.git(*_LOG, "--format=", *span, "--", *FOLDERS, variables=AS_STORED)
     return [(name, meta[3]) for meta, name in _entries(out)]
 
 

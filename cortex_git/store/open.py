@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cortex_git.store import promisor
 from cortex_git.store.gitcli import GitBackend
 
 TYPE_CHECKING = False
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
 def open_backend(repo: Repo, prefer: str = "pygit2") -> Backend:
     """A backend for the repository: libgit2 if it is preferred and can open it, else git itself.
 
-    Loading libgit2 costs several times what a whole hook may, so hooks prefer `git`.
+    In a partial clone libgit2 opens what it then cannot fetch. Loading it costs several times what a whole hook may, so
+    hooks prefer `git`.
     """
-    if prefer == "pygit2":
+    if prefer == "pygit2" and not promisor.remotes(repo):
         try:
             from cortex_git.store.libgit2 import Libgit2Backend, Unsupported
         except ImportError:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
 
 _HEX = frozenset("0123456789abcdef")
-_HERE = {"GIT_NO_LAZY_FETCH": "1"}
+# What a partial clone lacks is never fetched in passing, object by object (promisor.py). Only git >= 2.44 knows how to
+# leave it be; an older one is kept from it by the lack of a protocol, and then fails.
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 
 
 class Repo:
@@ -79,7 +81,7 @@ class Repo:
         return git_status(args, self.work_tree or self.git_dir, input=input, variables=self._located(variables))
 
     def _located(self, variables: Mapping[str, str] | None) -> dict[str, str]:
-        located = {"GIT_DIR": self.git_dir, **_HERE}
+        located = {"GIT_DIR": self.git_dir, **_OFFLINE}
         if self.work_tree:
             located["GIT_WORK_TREE"] = self.work_tree
         located.update(variables or {})
@@ -128,12 +130,16 @@ class Repo:
         return ref_files.find(self, name) is not None
 
     def git_config(self) -> dict[str, str]:
-        """git's settings, names in lower case but for the middle part; of several values the last. Read once."""
+        """git's settings, names in lower case but for the middle part; of several values the last. Read once.
+
+        Of refspecs, of which there may be many, all: a line each.
+        """
         if self._git_config is None:
             values: dict[str, str] = {}
             for entry in os.fsdecode(self.git("config", "--null", "--list")).split("\0"):
                 name, _, value = entry.partition("\n")
-                values[name] = value
+                is_refspec = name.startswith("remote.") and name.endswith((".fetch", ".push"))
+                values[name] = f"{values[name]}\n{value}" if is_refspec and name in values else value
             self._git_config = values
         return self._git_config
 
@@ -173,6 +179,16 @@ class Repo:
     def object_format(self) -> str:
         """`sha1` or `sha256`."""
         return self.git_config().get("extensions.objectformat", "sha1")
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether older history is not here, as in a shallow clone, or not its trees."""
+        if os.path.isfile(os.path.join(self.common_dir, "shallow")):
+            return True
+        return any(
+            name.endswith(".partialclonefilter") and value.startswith("tree:")
+            for name, value in self.git_config().items()
+        )
 
     @property
     def clone(self) -> str:

@@ -77,6 +77,13 @@ def fetch(repo: Repo, remote: str, refspecs: Sequence[str], limit: float) -> Ans
     return answer
 
 
+def fetch_objects(repo: Repo, remote: str, ids: Sequence[str], kinds: str, limit: float) -> Answer:
+    """Fetch just these objects and, below them, what the filter `kinds` lets through: as git does in partial clones."""
+    settings = ("fetch.negotiationAlgorithm=noop", "fetch.writeCommitGraph=false")
+    options = (*_PLAIN_FETCH, *_FETCH[:-1], f"--filter={kinds}")
+    return _talk(repo, settings, (*options, "--", remote, *ids), limit)
+
+
 def push(repo: Repo, remote: str, refspecs: Sequence[str], limit: float) -> Answer:
     """Push exactly these: no hook, tag, submodule, option or mirror that the settings may ask for."""
     return _talk(repo, (f"remote.{remote}.mirror=false", "push.pushOption="), (*_PUSH, "--", remote, *refspecs), limit)
