@@ -14,7 +14,7 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.setup import githooks, health
-from cortex_git.store import spool
+from cortex_git.store import guard, remotes, spool
 from cortex_git.store.repo import Repo, require
 from cortex_git.views.standing import fold
 
@@ -70,8 +70,24 @@ def complaints(repo: Repo, env: Env) -> Iterator[Complaint]:
     if repo.identity().startswith("unknown <"):
         yield Complaint(NOTICE, "git does not know your name", 'git config --global user.name "Your Name"')
     yield from _locks(repo)
+    yield from _sharing(repo)
     yield from _store(repo, env)
     yield from _log(repo)
+
+
+def _sharing(repo: Repo) -> Iterator[Complaint]:
+    """Refspecs that get in the way of memory and of code, and what went wrong with remotes lately."""
+    cure = "take that line out: git config --local --edit"
+    for spec in guard.threats(repo):
+        text = f"the refspec {spec} has a fetch write where this clone's memory is (copies are kept meanwhile)"
+        yield Complaint(PROBLEM, text, cure)
+    for spec in guard.careless(repo):
+        yield Complaint(PROBLEM, f"the refspec {spec} keeps a plain `git push` from pushing branches", cure)
+    for entry in remotes.state(repo):
+        if entry["never_fetched"]:
+            yield Complaint(NOTICE, f"memory on {entry['remote']} was never fetched", "git cortex sync")
+        for problem in entry["problems"]:
+            yield Complaint(NOTICE, f"{entry['remote']}: {problem}", "git cortex sync")
 
 
 def _store(repo: Repo, env: Env) -> Iterator[Complaint]:

@@ -155,23 +155,10 @@ def preview_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def state(memory: Memory) -> list[dict[str, Any]]:
-    """Each remote that matters here, with what is left to send and what went wrong last."""
-    repo = memory.repo
-    shared = remotes.shared(repo)
-    names = shared or [name for name in [remotes.preferred(repo)] if name]
+    """How things stand with each remote that matters here, with the number of events that are left to send."""
     return [
-        {
-            "remote": name,
-            "shared": name in shared,
-            "unsent": len(unsent(memory, name)) if name in shared else 0,
-            "never_fetched": remotes.never_fetched(repo, name),
-            "problems": [
-                f"the last {what} failed: {entry['said']}"
-                for what in (remotes.PUSH, remotes.FETCH)
-                if (entry := remotes.last(repo, name, what)).get("said")
-            ],
-        }
-        for name in names
+        {**entry, "unsent": len(unsent(memory, entry["remote"])) if entry["shared"] else 0}
+        for entry in remotes.state(memory.repo)
     ]
 
 
@@ -196,11 +183,8 @@ def state_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def absence(repo: Repo) -> str:
     """Where there may be memory that this clone lacks, and how to get it; empty if it has been looked for."""
-    names = remotes.shared(repo) or [name for name in [remotes.preferred(repo)] if name]
-    for name in names:
-        if remotes.never_fetched(repo, name):
-            return _never_fetched(one_line(name))
-    return ""
+    missing = (_never_fetched(one_line(entry["remote"])) for entry in remotes.state(repo) if entry["never_fetched"])
+    return next(missing, "")
 
 
 def say_nothing(env: Env, repo: Repo) -> None:

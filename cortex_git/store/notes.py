@@ -11,8 +11,9 @@ import time
 
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
-from cortex_git.store import align, keys
+from cortex_git.store import align, guard, keys
 from cortex_git.store.backend import RefMoved, Update
+from cortex_git.store.listing import Listing, Tips
 from cortex_git.store.lives import known_lives
 
 TYPE_CHECKING = False
@@ -40,10 +41,10 @@ def is_shared(event: Event, config: Config) -> bool:
     return True
 
 
-def all_refs(backend: Backend) -> dict[str, str]:
+def all_refs(repo: Repo, backend: Backend) -> Tips:
     """Every notes ref of every clone, ours and fetched, with its tip."""
-    found = backend.refs(keys.SHARED, keys.LOCAL, keys.REMOTES)
-    return {name: tip for name, tip in found.items() if keys.key_in(name)}
+    guard.settle(repo, backend)
+    return Listing(repo, backend).tips()
 
 
 class Writer:
@@ -55,7 +56,7 @@ class Writer:
         self._repo = repo
         self._backend = backend
         self._config = config
-        self.refs = all_refs(backend) if refs is None else dict(refs)
+        self.refs = all_refs(repo, backend) if refs is None else Tips.of(refs)
         """All notes refs, kept up to date with what is written here."""
 
     def key(self, branch: str | None) -> str:
@@ -163,10 +164,11 @@ class Writer:
                 tips = self._backend.append(updates)
             except RefMoved:
                 time.sleep(os.urandom(1)[0] / 255 * 0.02)  # so that two who met do not meet again
-                self.refs.update(all_refs(self._backend))
+                self.refs.follow(all_refs(self._repo, self._backend))
                 continue
             for update, tip in zip(updates, tips, strict=True):
                 self.refs[update.ref] = tip
+            guard.keep(self._repo, self._backend, left)
             return
         raise CortexError("the memory's refs are being written by too many processes at once; it will be tried again")
 

@@ -151,6 +151,24 @@ def never_fetched(repo: Repo, remote: str) -> bool:
     )
 
 
+def state(repo: Repo) -> list[dict[str, Any]]:
+    """How things stand with each remote that matters here: those shared with, else the preferred one."""
+    names = shared(repo)
+    return [
+        {
+            "remote": name,
+            "shared": name in names,
+            "never_fetched": never_fetched(repo, name),
+            "problems": [
+                f"the last {what} failed: {entry['said']}"
+                for what in (PUSH, FETCH)
+                if (entry := last(repo, name, what)).get("said")
+            ],
+        }
+        for name in names or filter(None, [preferred(repo)])
+    ]
+
+
 def forget(repo: Repo, remote: str) -> None:
     """Drop what is kept about a remote."""
     kept = read_json(_path(repo))
