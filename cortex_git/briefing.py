@@ -110,6 +110,7 @@ def _fact(standing: Standing, event: Event) -> str:
 def _provenance(standing: Standing, event: Event) -> str:
     who = event.author if event.agent == "user" and event.author else event.agent
     words = [standing.status(event)] if event.type == model.DECISION else []
+    words += ["pinned"] if event.id in standing.pinned else []
     return " [" + ", ".join([*words, _one_line(who), event.time[:10], event.id[:7]]) + "]"
 
 

@@ -163,7 +163,7 @@ def test_what_was_withdrawn_is_marked(ready: TestRepo) -> None:
     """A superseded decision and a retracted one are told from the others."""
     made = sample(ready)
     out = ready.run("log", "--withdrawn", "--oneline").out
-    assert f"{made['old'].id[:7]} decision   (superseded) Use files\n" in out
+    assert f"{made['old'].id[:7]} decision   (superseded by {made['decision'].id[:7]}) Use files\n" in out
     assert f"{made['gone'].id[:7]} decision   (retracted) Use XML\n" in out
     assert f"{made['decision'].id[:7]} decision   Use SQLite, because one writer\n" in out
     status = {event["content"]: event["status"] for event in json.loads(ready.run("log", "--withdrawn", "--json").out)}

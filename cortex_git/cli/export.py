@@ -104,7 +104,8 @@ def _markdown(found: Selected) -> Iterator[str]:
 
 
 def _entry(event: Event, found: Selected) -> Iterator[str]:
-    state = text.status(event, found.standing)
+    state = text.flag(event, found.standing, found.short) or text.status(event, found.standing)
+    state += ", pinned" if event.id in found.standing.pinned else ""
     said = event.author if event.agent == "user" and event.author else event.agent
     facts = ", ".join(part for part in (state, said, event.time[:10], found.short(event.id)) if part)
     lines = [inline(line) for line in event.content.splitlines() if line.strip()] or ["(nothing)"]
@@ -114,8 +115,17 @@ def _entry(event: Event, found: Selected) -> Iterator[str]:
         ("Because", " ".join(event.reason.split())),
         ("Over", "; ".join(" ".join(choice.split()) for choice in event.alternatives)),
         ("Files", ", ".join(event.files)),
+        ("Withdrawn", "; ".join(_withdrawn(event, found))),
     ]
     yield from (f"  {name}: {inline(value)}\n" for name, value in details if value)
+
+
+def _withdrawn(event: Event, found: Selected) -> Iterator[str]:
+    """Who took it back, and why."""
+    for change in found.standing.changes.get(event.id, ()):
+        if change.type in (model.RETRACTED, model.SUPERSEDED) and text.who(change):
+            because = f", because {text.why(change)}" if text.why(change) else ""
+            yield f"{text.who(change)}, {change.time[:10]}{because}"
 
 
 _FORMS = {"json": _json, "jsonl": _jsonl, "markdown": _markdown}

@@ -32,6 +32,7 @@ class Sources:
         self.segments: dict[str, Admission | None] = {}
         self.gone: set[str] = set()
         """Ids of items that a commit has deleted."""
+        self._at: tuple[str | None, dict[str, str]] = (None, {})
         self.there: set[str] = set()
         """Ids of items that are in the commit: if they were deleted once, that was undone."""
 
@@ -53,8 +54,13 @@ class Sources:
         found = cls(memory)
         found._add(memory.refs().values(), None)
         found._add_items(memory.repo.head(), None)
-        found.gone, found.there = set(), set()
+        found.gone, found.there, found._at = set(), set(), (None, {})
         return found
+
+    def settled(self, changes: Iterable[Event]) -> list[Event]:
+        """What the item files say of the state of decisions beside these changes of it."""
+        head, files = self._at
+        return self._memory.settled(changes, head, files).events
 
     def load(self, segments: Iterable[str]) -> Iterator[tuple[str, list[Event]]]:
         """The events of each segment, as the index asks for them; what cannot be read is left out."""
@@ -73,6 +79,7 @@ class Sources:
     def _add_items(self, head: str | None, test: Admission | None) -> None:
         files = item_files(self._memory.backend, head) if head else {}
         self._items = {blob: path for path, blob in files.items()}
+        self._at = (head, files)
         self.segments.update((blob, test) for blob in self._items)
         self.gone = self._memory.gone(head, files)
         ever = self._memory.held(head)
@@ -104,5 +111,6 @@ class _Progress:
 
 def changes(index: Index, sources: Sources) -> Standing:
     """What was retracted, superseded and accepted, as far as the sources tell."""
-    events = index.events(model.STATE_CHANGES, sources.segments)
-    return fold(event for event in events if not (is_deletion(event) and event.target in sources.there))
+    found = index.events(model.STATE_CHANGES, sources.segments)
+    events = [event for event in found if not (is_deletion(event) and event.target in sources.there)]
+    return fold([*events, *sources.settled(events)])

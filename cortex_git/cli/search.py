@@ -172,14 +172,16 @@ def _lines(answer: Answer, standing: Standing, out: Screen, oneline: bool) -> It
     for hit in answer.hits:
         event, dead = hit.event, text.flag(hit.event, standing)
         kind, private = text.label(event), "(private) " if event.private else ""
+        pinned = "(pinned) " if event.id in standing.pinned else ""
         if oneline:
-            yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind:<10} {private}{_marked(hit, out)}"
+            mark = f"({dead}) " if dead else ""
+            yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind:<10} {mark}{pinned}{private}{_marked(hit, out)}"
             continue
         said = event.author if event.agent == "user" and event.author else event.agent
         facts = [dead or text.status(event, standing), one_line(said), text.local_time(event.time)]
         facts.append(one_line(event.branch))
         yield f"{out.paint(event.id[:SHORTEST], 'id')} {kind} ({', '.join(fact for fact in facts if fact)})"
-        yield f"    {private}{_marked(hit, out)}"
+        yield f"    {pinned}{private}{_marked(hit, out)}"
 
 
 def _marked(hit: Hit, out: Screen) -> str:

@@ -10,8 +10,8 @@ from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import Selected
-from cortex_git.cli.terminal import screen, write_json
-from cortex_git.cli.withdrawn import deleted
+from cortex_git.cli.terminal import one_line, screen, write_json
+from cortex_git.cli.withdrawn import Removal, deleted, removal
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.events import model
@@ -46,15 +46,28 @@ def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
     pool = unique([*memory.everything(), *gone])
     events = [event for id in ids for event in _meant(memory, id, seen, pool)]
     standing = _standings(seen, gone, pool, memory.merged())
+    removed = {event.id: found for event in events if event in gone and (found := removal(memory, event.id))}
     if as_json:
-        write_json(env, [text.as_dict(event, standing(event)) for event in events])
+        write_json(env, [_as_dict(event, standing(event), removed.get(event.id)) for event in events])
         return
     with screen(env, memory.repo.git_config(), color, paged=True) as out:
         for number, event in enumerate(events):
             if number:
                 out.line()
-            for line in text.block(event, standing(event), out, full=True):
+            by = removed.get(event.id)
+            more = [("Removed", _removed(by))] if by else []
+            for line in text.block(event, standing(event), out, full=True, more=more):
                 out.line(line)
+
+
+def _removed(by: Removal) -> str:
+    """Who deleted an item's file, when, and in which commit."""
+    return f"by {one_line(by.author)}, {text.local_time(by.time)}, in {by.commit[:12]} ({one_line(by.subject)})"
+
+
+def _as_dict(event: Event, standing: Standing, by: Removal | None) -> dict[str, object]:
+    found = text.as_dict(event, standing)
+    return {**found, "removed": by._asdict()} if by else found
 
 
 def _standings(

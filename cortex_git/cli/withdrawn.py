@@ -4,11 +4,40 @@ from __future__ import annotations
 
 import itertools
 import os
+from typing import NamedTuple
 
+from cortex_git.env import rfc3339
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.projections.document import FOLDER
 from cortex_git.views.standing import unique
+
+
+class Removal(NamedTuple):
+    """The commit that deleted an item's file. `time` is as in events."""
+
+    commit: str
+    author: str
+    time: str
+    subject: str
+
+
+def removal(memory: Memory, id: str) -> Removal | None:
+    """Who took an event out of the branch that is checked out by deleting its file; None if nobody did."""
+    _, head = memory.position()
+    files = memory.items(head)
+    if head is None or id not in memory.gone(head, files):
+        return None
+    paths = [path for path, ids in memory.held(head).items() if path not in files and id in ids]
+    form = "--format=%H%x00%an%x00%at%x00%s"
+    # A merge shows a deletion of its other side, too; it has deleted something itself only if no other commit has.
+    for merges in ([], ["-m"]):
+        history = ("log", "-1", "--no-show-signature", "--full-history", "--no-renames", "--diff-filter=D", form)
+        out = memory.repo.git(*history, *merges, head, "--", *paths).decode("utf-8", "replace")
+        parts = out.partition("\n")[0].split("\0")
+        if len(parts) == 4:
+            return Removal(parts[0], parts[1], rfc3339(int(parts[2])), parts[3])
+    return None
 
 
 def deleted(memory: Memory, rev: str | None = None) -> list[Event]:
