@@ -155,7 +155,7 @@ def _install_file(folder: str, event: str) -> None:
         path = Path(folder, event + ".legacy")
     old = _read(path) if os.path.lexists(path) else HEADER
     made_here = blocks.take(old) == HEADER
-    if _obstacle(path, event) and not made_here:
+    if _is_locked(path) or (_obstacle(path, event) and not made_here):
         return
     at = len(HEADER) if old.startswith(HEADER) else old.index(b"\n") + 1 if b"\n" in old else len(old)
     new = blocks.put(old, _lines(old, event), at)
@@ -190,7 +190,7 @@ def _inspect_file(repo: Repo, folder: str, event: str) -> Hook:
 def _elsewhere(repo: Repo, folder: str, manager: str) -> str:
     setting = repo.git_config().get("core.hookspath")
     if setting is None:
-        return f"{folder} is a link to {os.path.realpath(folder)}"
+        return f"{os.path.join(repo.common_dir, 'hooks')} is a link to {folder}"
     owner = f" ({manager})" if manager else ""
     missing = "" if os.path.isdir(folder) else ", a folder that is not there"
     return f"core.hooksPath is {setting or 'empty'}{owner}{missing}"
@@ -216,7 +216,7 @@ def _owner(path: Path, event: str) -> str:
 
 def _obstacle(path: Path, event: str) -> str:
     """Why a hook file must not be edited; empty if it may be, or if there is none."""
-    if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+    if _is_locked(path):
         return f"{path.parent} cannot be written to"
     if path.is_symlink():
         return f"{path.name} is a link to {os.readlink(path)}"
@@ -231,6 +231,10 @@ def _obstacle(path: Path, event: str) -> str:
     if not managers.is_shell(data):
         return f"{path.name} is no plain shell script"
     return ""
+
+
+def _is_locked(path: Path) -> bool:
+    return path.parent.is_dir() and not os.access(path.parent, os.W_OK)
 
 
 def _remove_blocks(repo: Repo) -> bool:
