@@ -50,7 +50,7 @@ def read_line(git_dir: str) -> str:
 
 def ask(repo: Repo, before: Asked | None) -> Asked:
     """What HEAD is where the HEAD file does not say it; `before` is the answer if nothing has changed since."""
-    stamp = _tables(repo)
+    stamp = tables(repo)
     if before is not None and stamp and stamp == before.stamp:
         return before
     status, out, _ = repo.git_status("rev-parse", "--quiet", "HEAD", "--symbolic-full-name", "HEAD")
@@ -114,7 +114,7 @@ def _packed(repo: Repo, name: str) -> str | None:
     return value if is_hex(value) else None
 
 
-def _tables(repo: Repo) -> bytes:
+def tables(repo: Repo) -> bytes:
     """The names of the tables that hold the refs, of this work tree and of all; empty if they are not known."""
     texts = []
     for folder in dict.fromkeys((repo.common_dir, repo.git_dir)):
