@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
+from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
-from cortex_git.projections.items import events_of, item_files
+from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
-from cortex_git.store import align, history, keys, notes, remotes, spool
+from cortex_git.store import align, history, keys, notes, refs, remotes, spool
+from cortex_git.store.head import find
 from cortex_git.store.held import changes, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import require
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
     from cortex_git.store.held import Change
+    from cortex_git.store.listing import Tips
+    from cortex_git.store.refs import Tombstones
     from cortex_git.store.repo import Repo
     from cortex_git.views.settled import Settled
     from cortex_git.views.standing import Standing
@@ -36,6 +40,10 @@ STAYING = (model.PLAN, model.STEP)
 PATIENCE = 2.0
 """How long a drain waits for another one, in seconds; what it then leaves is taken by the next."""
 _CACHED = 4 * 1024 * 1024
+_AHEAD = 24 * 3600.0
+"""So far ahead of the clock, in seconds, a date may be: clocks differ."""
+_LIVES = 16
+"""How many branches that bore one name after the other are told apart in the files of their plans."""
 
 
 class Memory:
@@ -48,7 +56,10 @@ class Memory:
         self.config: Config = repo.config()
         self.damaged = 0
         """Entries of segments that were read and are no events."""
-        self._refs: dict[str, str] | None = None
+        self.ahead: dict[str, str] = {}
+        """Id to time of the events that were met and set aside, since they are dated in the future."""
+        self._refs: Tips | None = None
+        self._purged: Tombstones | None = None
         self._changes: dict[tuple[str | None, str | None], Change] = {}
         self._segments: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
         self._blobs: dict[str, bytes] = {}
@@ -62,6 +73,7 @@ class Memory:
         Raises CortexError if there is none, or if `init` was not run in it.
         """
         repo = require(env.cwd, env.variables)
+        repo.may_fetch = True
         if not repo.initialised:
             if "cortex.cloneof" in repo.git_config():
                 raise CortexError(
@@ -73,16 +85,24 @@ class Memory:
 
     # ---- reading
 
-    def refs(self) -> dict[str, str]:
+    def refs(self) -> Tips:
         """All notes refs with their tips, ours and fetched."""
         if self._refs is None:
-            self._refs = notes.all_refs(self.backend)
+            self._refs = notes.all_refs(self.repo, self.backend)
+            self._purged = None
         return self._refs
+
+    def refs_stamp(self) -> str:
+        """Differs whenever a notes ref does, and costs little while none has moved."""
+        return self._refs.stamp if self._refs is not None else refs.stamp(self.repo, self.backend)
 
     def tip(self, ref: str) -> str | None:
         """The tip of one notes ref; None if there is no such ref. Does not list them all."""
-        found = self._refs if self._refs is not None else self.backend.refs(ref)
-        return found.get(ref)
+        if self._refs is not None:
+            return self._refs.get(ref)
+        found = find(self.repo, ref)
+        is_folded = found is None and find(self.repo, refs.archive_of(ref)) is not None
+        return self.refs().get(ref) if is_folded else found
 
     def key(self, branch: str | None) -> str:
         """The key of a branch as things stand."""
@@ -93,6 +113,7 @@ class Memory:
     def forget_refs(self) -> None:
         """Look at the refs anew at the next read."""
         self._refs = None
+        self._purged = None
 
     def drain(self, patience: float = PATIENCE) -> list[str]:
         """Store what waits in the spool; returns what went wrong, a sentence each. Raises CortexError."""
@@ -160,8 +181,10 @@ class Memory:
         # Only files with something that no ref holds are opened; of the rest git's notes have a copy that is not
         # edited by hand.
         unread = {path: blob for path, blob in files.items() if path not in ever or not noted.issuperset(ever[path])}
-        items = (event for event in self.item_events(unread) if event.id not in noted)
-        events += (event for event in items if crosses(event) or event.branch == branch)
+        contents = self.contents(unread)
+        items = [event for event in events_of(contents) if crosses(event)]
+        items = self.admitted([*items, *planned(contents, branch, self.namesakes(branch))])
+        events += (event for event in items if event.id not in noted)
         gone = self.gone(head, files)
         there = {id for path in files for id in ever.get(path, ())}
         found = [e for e in unique(events) if e.id not in gone and not (is_deletion(e) and e.target in there)]
@@ -185,7 +208,28 @@ class Memory:
         for _, data in self.blobs(blobs):
             events, bad = codec.decode_segment(data)
             self.damaged += bad
-            yield from events
+            yield from self.admitted(events)
+
+    def admitted(self, events: Iterable[Event]) -> list[Event]:
+        """Those events that may be shown: not what was purged, nor yet what is dated more than a day ahead."""
+        gone, limit = self.purged().ids, self.horizon()
+        found = []
+        for event in events:
+            if event.time > limit:
+                self.ahead[event.id] = event.time
+            elif event.id not in gone:
+                found.append(event)
+        return found
+
+    def horizon(self) -> str:
+        """The time after which an event is set aside until its time has come: a day ahead of the clock."""
+        return rfc3339(self.env.clock() + _AHEAD)
+
+    def purged(self) -> Tombstones:
+        """What was purged, here or in another clone."""
+        if self._purged is None:
+            self._purged = refs.purged(self.repo)
+        return self._purged
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """The contents of blobs. A few MiB of them are kept: one hook looks at the same new ones more than once."""
@@ -235,7 +279,7 @@ class Memory:
 
     def item_events(self, files: Mapping[str, str]) -> list[Event]:
         """The events that committed item files hold, given path to blob id."""
-        return events_of(self.contents(files))
+        return self.admitted(events_of(self.contents(files)))
 
     def contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
         """Path to content of files, given path to blob id."""
@@ -263,6 +307,13 @@ class Memory:
             return set()
         return missing - {id for path in files for id in ever.get(path, ())}
 
+    def namesakes(self, branch: str | None) -> set[str]:
+        """The first digits of the keys of other branches that may have borne the name of this one."""
+        lives = {keys.key_of_name(branch, life)[:6] for life in range(_LIVES)} if branch else set()
+        end = f"/{self.repo.clone}"
+        ours = {keys.key_in(name)[:6] for name in self.refs() if name.endswith(end) and keys.is_ours(self.repo, name)}
+        return (lives | ours) - {self.key(branch)[:6]}
+
     def merged(self) -> set[str]:
         """The ids of items that stand on the branch that others build on, if it is checked out: they are accepted."""
         branch, head = self.position()
@@ -273,7 +324,8 @@ class Memory:
 
     def has_folder(self, commit: str) -> bool:
         """Whether a commit has our folder at all; where it was removed as a whole, no item was rejected by that."""
-        return not self.repo.git_status("cat-file", "-e", f"{commit}:.cortex/README.md")[0]
+        # Asked of the tree alone: a sparse partial clone has not got the file itself.
+        return not self.repo.git_status("rev-parse", "--verify", "--quiet", f"{commit}:.cortex/README.md")[0]
 
     def standing(self, rev: str | None = None) -> Standing:
         """Where things stand on a branch."""
@@ -317,7 +369,7 @@ class Memory:
             )
             for event in clean
         ]
-        known = {event.id for event in self.visible()}
+        known = {event.id for event in self.visible()} | self.purged().ids
         new = [event for event in filled if event.id not in known]
         if new:
             self.write({branch: new})

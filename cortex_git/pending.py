@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from cortex_git.events import codec, model
-from cortex_git.projections.document import LEARNED, ids_of
+from cortex_git.projections.document import LEARNED, ids_of, plan_key
 from cortex_git.store import align, history, keys
 from cortex_git.store.locking import keep_json, read_json
 
@@ -20,24 +18,27 @@ if TYPE_CHECKING:
     from cortex_git.views.standing import Plan, Standing
 
 _ITEMS = frozenset({model.DECISION, model.REJECTED, model.KNOWLEDGE, model.RESOLVED})
-_VERSION = 1
+_VERSION = 2
 _PLANS = frozenset({model.PLAN, model.STEP})
 
 
 class Pending:
-    """`events` become items, `plan` is the branch's plan, and `key` its key; `had_plan`: it has or had one.
+    """`events` become items, `plan` is the branch's plan, and `key` says which file of it is this clone's.
+
+    `had_plan`: this clone has said something about a plan of the branch; `has_part`: about this one.
 
     `states` says of ids, of `events` and of items that are there already, how their files ought to
     say they stand where that is not what they say, or were born with.
     """
 
-    __slots__ = ("events", "had_plan", "key", "plan", "states")
+    __slots__ = ("events", "had_plan", "has_part", "key", "plan", "states")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.events: list[Event] = []
         self.plan: Plan | None = None
         self.had_plan = False
+        self.has_part = False
         self.states: dict[str, State] = {}
 
 
@@ -55,7 +56,7 @@ def pending(memory: Memory) -> Pending:
     """
     branch, head = memory.position()
     key = memory.key(branch)
-    found = Pending(key)
+    found = Pending(plan_key(key, memory.repo.clone))
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
     tip = memory.tip(ref)
     if not history.replaying(memory.repo):
@@ -67,7 +68,7 @@ def pending(memory: Memory) -> Pending:
         return found
     kept = _kept(memory, key, ref, tip, head)
     missing: dict[str, str] = kept["open"]
-    if missing and _is_shallow(memory):
+    if missing and memory.repo.is_cut_off:
         missing = _without_anchor(memory, ref, tip, missing)
     if missing or kept["plans"]:
         from cortex_git.snapshot import standing as standing_of
@@ -76,8 +77,11 @@ def pending(memory: Memory) -> Pending:
         loaded = {event.id: event for event in memory.read(set(missing.values()))}
         found.events = [loaded[id] for id in missing if id in loaded and not standing.dead(id)]
         found.states |= _born_otherwise(found.events, standing)
-        found.had_plan = kept["plans"]
+        found.had_plan = bool(kept["plans"])
         found.plan = standing.plan if kept["plans"] else None
+        if found.plan:
+            said = {found.plan.event.id, *(tick.id for tick in found.plan.ticks)}
+            found.has_part = not said.isdisjoint(kept["plans"])
     return found
 
 
@@ -100,7 +104,7 @@ def settle(memory: Memory) -> None:
 def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dict[str, Any]:
     """Ids of our own events that no commit has held yet, each with its segment; kept, and brought forward.
 
-    `plans` says whether the branch has a plan.
+    `plans` are the ids of our own events about plans of the branch.
     """
     path = memory.path("cache", f"own-{key}.json")
     kept: dict[str, Any] = read_json(path)
@@ -113,11 +117,11 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
         segments = memory.segments_between({ref: (past["tip"], tip)})[ref][0] if past["tip"] != tip else []
         landed = _ids_in(memory, change.present) if past["open"] else set()
         still = {id: blob for id, blob in past["open"].items() if not {id, id[:7]} & landed}
-        kept = {"open": still, "plans": past["plans"]}
+        kept = {"open": still, "plans": list(past["plans"])}
     else:
         # HEAD went elsewhere: what was held before may not be now, so that all of our events are looked at.
         segments = list(memory.backend.tree(tip).values())
-        kept = {"open": {}, "plans": False}
+        kept = {"open": {}, "plans": []}
     found = _items_in(memory, segments, kept)
     ever = {id for ids in memory.held(head).values() for id in ids} if found else set()
     kept["open"].update((id, blob) for id, blob in found.items() if id not in ever)
@@ -139,12 +143,9 @@ def _items_in(memory: Memory, blobs: list[str], kept: dict[str, Any]) -> dict[st
         for event in codec.decode_segment(data)[0]:
             if is_item(event, memory.config):
                 found[event.id] = blob
-            kept["plans"] = kept["plans"] or (event.type in _PLANS and not event.private)
+            if event.type in _PLANS and not event.private:
+                kept["plans"].append(event.id)
     return found
-
-
-def _is_shallow(memory: Memory) -> bool:
-    return os.path.isfile(os.path.join(memory.repo.common_dir, "shallow"))
 
 
 def _without_anchor(memory: Memory, ref: str, tip: str, missing: dict[str, str]) -> dict[str, str]:

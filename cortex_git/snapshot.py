@@ -11,7 +11,7 @@ import os
 
 from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
-from cortex_git.projections.items import FOLDER, PLANS, events_of
+from cortex_git.projections.items import FOLDER, PLANS, events_of, planned
 from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.essence import KEPT, Essence, Incomplete
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 3
+VERSION = 4
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -67,6 +67,8 @@ class View:
         if self._common.forgotten:
             self._common.remember(self._plan.visible())
         self._plan_files = self._find_plan_files()
+        self.due = min(filter(None, (self._common.due, self._plan.due)), default="")
+        """When an event comes into view by itself, that was set aside since it is dated in the future."""
         loose = self._head if self._seen.loose else ""
         self.serial = " ".join(
             [self._common.serial, self._plan.serial, *sorted(self._plan_files.values()), loose or ""]
@@ -75,9 +77,8 @@ class View:
     def standing(self) -> Standing:
         """Where things stand."""
         events = [*self._common.visible(), *self._plan.visible(), *self._loose()]
-        if not any(event.type == model.PLAN for event in events):
-            plans = self._memory.item_events(self._plan_files)
-            events += (event for event in plans if event.branch == self._branch)
+        files = self._memory.contents(self._plan_files)
+        events += self._memory.admitted(planned(files, self._branch, self._memory.namesakes(self._branch)))
         found = fold(events)
         if self._branch == self._memory.repo.default_branch():
             # What stands on the branch that others build on has been accepted by being merged there.
@@ -130,6 +131,8 @@ class _Snapshot:
         self._is_disputed = False
         self.lagging: dict[str, Any] = {}
         self.forgotten = ""
+        self.due = ""
+        """When the first of the events comes into view that were set aside since they are dated in the future."""
         self.serial = ""
 
     def visible(self) -> list[Event]:
@@ -182,7 +185,7 @@ class _Snapshot:
 
     def _make_anew(self, head: str | None, tips: Mapping[str, str], outside: Iterable[str]) -> None:
         self._essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
-        self._settled, self.lagging, self._is_disputed = [], {}, False
+        self._settled, self.lagging, self._is_disputed, self.due = [], {}, False, ""
         self._essence.outside.update(outside)
         self._step(head, tips)
         self._save(head, tips, True)
@@ -233,7 +236,7 @@ class _Snapshot:
         for ref, blob in places:
             refs.setdefault(blob, []).append(ref)
         for blob, data in self._memory.blobs(refs):
-            events, _ = codec.decode_segment(data, self._types)
+            events = self._memory.admitted(codec.decode_segment(data, self._types)[0])
             for ref in refs[blob]:
                 self._loaded().add(events, (ref, blob))
 
@@ -243,7 +246,7 @@ class _Snapshot:
         for path in [*change.gone, *change.present]:
             essence.drop(path)
         for path, data in self._memory.contents(change.present).items():
-            events = [event for event in events_of({path: data}) if crosses(event)]
+            events = [event for event in self._memory.admitted(events_of({path: data})) if crosses(event)]
             essence.add(events, (path, change.present[path]))
 
     def _overruled(self, head: str | None) -> set[str]:
@@ -267,8 +270,11 @@ class _Snapshot:
 
     def _take(self, kept: dict[str, Any]) -> bool:
         """Stand where a file says; returns whether it says so."""
-        if kept.get("version") != VERSION:
+        if kept.get("version") != VERSION or kept["purged"] != self._memory.purged().stamp:
             return False
+        if kept["due"] and kept["due"] <= self._memory.horizon():
+            return False
+        self.due = kept["due"]
         self._head, self._tips, self._hidden = kept["head"], kept["tips"], set(kept["hidden"])
         self._has_deletions, self.serial = kept["deletions"], kept["serial"]
         self._settled = [event for fields in kept["settled"] if (event := codec.from_dict(fields))]
@@ -277,6 +283,7 @@ class _Snapshot:
 
     def _save(self, head: str | None, tips: Mapping[str, str], changed: bool) -> None:
         """Keep the position, and the essence first if it changed."""
+        self.due = min([time for time in (self.due, *self._memory.ahead.values()) if time], default="")
         self._head, self._tips = head, dict(tips)
         if changed:
             self.serial = os.urandom(8).hex()
@@ -290,6 +297,8 @@ class _Snapshot:
             "disputed": self._is_disputed,
             "lagging": self.lagging,
             "forgotten": self.forgotten,
+            "purged": self._memory.purged().stamp,
+            "due": self.due,
             "serial": self.serial,
         }
         if changed:

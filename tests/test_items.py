@@ -177,7 +177,7 @@ def test_any_facts_come_back_whole(found: list[Event], session: str) -> None:
 def test_any_plan_comes_back_whole(event: Event, ticks: list[Event], branch: str) -> None:
     """A plan's file gives back the plan, its steps as they stand, and the events that ticked them."""
     title, steps = parse_plan(event.content)
-    path, data = items.render_plan(Plan(event, title, steps), "9ab3c2aaaaaa", branch, ticks)
+    path, data = items.render_plan(Plan(event, title, steps), "9ab3c2-0c10e1", branch, ticks)
     item = items.parse(path, data)
 
     assert [] == item.faults
@@ -330,9 +330,9 @@ def test_a_plan_shows_its_steps() -> None:
         model.PLAN, "Store\n- [x] table\n- [ ] index", time="2026-12-01T10:00:00.000Z", branch="feature/login"
     )
     title, steps = parse_plan(event.content)
-    path, data = items.render_plan(Plan(event, title, steps), "9ab3c2ffffff", "feature/login")
+    path, data = items.render_plan(Plan(event, title, steps), "9ab3c2-0c10e1", "feature/login")
 
-    assert ".cortex/plans/feature-login-9ab3c2.md" == path
+    assert ".cortex/plans/feature-login-9ab3c2-0c10e1.md" == path
     assert data.decode().endswith(
         "# Store\n\nPlan of the branch feature/login: 1 of 2 steps done.\n\n- [x] table\n- [ ] index\n"
     )
@@ -405,7 +405,7 @@ def test_names_carry_ids() -> None:
     paths = [
         items.render(decision())[0],
         items.render_learned([fact()])[0],
-        ".cortex/plans/main-0123ab.md",
+        ".cortex/plans/main-0123ab-0c10e1.md",
         "README.md",
     ]
 

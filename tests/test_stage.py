@@ -42,8 +42,8 @@ class Pending:
     def __init__(self, events: list[Event] | None = None, plan: Plan | None = None) -> None:
         self.events = events or []
         self.plan = plan
-        self.had_plan = plan is not None
-        self.key = "9ab3c2ffffff"
+        self.had_plan = self.has_part = plan is not None
+        self.key = "9ab3c2-0c10e1"
 
 
 def run_stage(
@@ -349,7 +349,7 @@ def plan(text: str, ticks: list[Event] | None = None) -> Plan:
 def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
     """The file of the branch's plan is rewritten when a step is done, and costs nothing while it stands still."""
     start(repo)
-    path = ".cortex/plans/main-9ab3c2.md"
+    path = ".cortex/plans/main-9ab3c2-0c10e1.md"
 
     assert [path] == run_stage(repo.path, Pending(plan=plan("Store\n- [ ] table\n- [ ] index")))
     repo.git("commit", "-q", "-m", "x")
@@ -373,12 +373,12 @@ def test_a_plan_of_an_aborted_commit_goes_back_to_what_was_committed(repo: TestR
     start(repo)
     run_stage(repo.path, Pending(plan=plan("Store\n- [ ] table")))
     repo.git("commit", "-q", "-m", "x")
-    before = repo.read(".cortex/plans/main-9ab3c2.md")
+    before = repo.read(".cortex/plans/main-9ab3c2-0c10e1.md")
     run_stage(repo.path, Pending(plan=plan("Store\n- [x] table")))
     repo.git("switch", "-q", "-c", "new")
 
-    assert [".cortex/plans/main-9ab3c2.md"] == run_unstage(repo.path)
-    assert before == repo.read(".cortex/plans/main-9ab3c2.md")
+    assert [".cortex/plans/main-9ab3c2-0c10e1.md"] == run_unstage(repo.path)
+    assert before == repo.read(".cortex/plans/main-9ab3c2-0c10e1.md")
     assert "" == repo.git("status", "--porcelain")
 
 

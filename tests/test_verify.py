@@ -26,7 +26,7 @@ def plan_file() -> tuple[str, bytes]:
     tick = Event(model.STEP, "table", time="2026-12-01T11:00:00.000Z", session="s", source={"id": "m1"})
     title, steps = parse_plan(event.content)
     steps[0].done = True
-    return items.render_plan(Plan(event, title, steps), "9ab3c2ffffff", "main", [tick])
+    return items.render_plan(Plan(event, title, steps), "9ab3c2-0c10e1", "main", [tick])
 
 
 def sample() -> dict[str, bytes]:

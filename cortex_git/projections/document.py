@@ -25,7 +25,7 @@ LINT_OFF = "<!-- markdownlint-disable -->"
 _NAMES = {
     DECISIONS: r"\d{4}-\d\d-\d\d-[a-z0-9-]+-([0-9a-f]{7})\.md",
     LEARNED: r"\d{4}-\d\d-\d\d-[0-9a-f]{8}-([0-9a-f]{7})\.md",
-    PLANS: r"[a-z0-9-]+-([0-9a-f]{6})\.md",
+    PLANS: r"[a-z0-9-]+-([0-9a-f]{6}-[0-9a-f]{6})\.md",
 }
 _MUTABLE = "(?m)^(?:status|superseded[-_]by|sum): .*\n"
 
@@ -34,8 +34,8 @@ class Item:
     """One item file as it was read. Without faults it holds at least one event.
 
     `status` and `superseded_by` are empty for files of facts. `scope` are the globs of the files
-    that a decision governs. `steps`, `ticks`, `branch` and `key` (its first 6 digits) are those of
-    a plan. `faults` says what is wrong.
+    that a decision governs. `steps`, `ticks`, `branch` and `key` (6 digits of the branch's key and 6 of
+    the clone that wrote it) are those of a plan. `faults` says what is wrong.
     """
 
     __slots__ = (
@@ -74,6 +74,11 @@ def is_item(path: str) -> bool:
 def ids_of(paths: Iterable[str]) -> set[str]:
     """The first 7 digits of the ids that the names of files of decisions carry."""
     return {match[1] for path in paths if path.startswith(DECISIONS) and (match := _name(path))}
+
+
+def plan_key(key: str, clone: str) -> str:
+    """What tells the plan of one clone for one branch from any other. Each writes a file of its own: none conflicts."""
+    return f"{key[:6]}-{clone[:6]}"
 
 
 def session_digits(session: str) -> str:

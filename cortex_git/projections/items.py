@@ -7,21 +7,31 @@ whole. Its body never changes. A checksum covers everything but the lines `statu
 
 from __future__ import annotations
 
-from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS, STATUSES, Item, ids_of, is_item
+from cortex_git.projections.document import (
+    DECISIONS,
+    FOLDER,
+    LEARNED,
+    PLANS,
+    STATUSES,
+    Item,
+    ids_of,
+    is_item,
+    plan_key,
+)
 from cortex_git.projections.reading import parse
 from cortex_git.projections.writing import render, render_learned, render_plan, rerender, restate
 from cortex_git.views.standing import unique
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
 
 __all__ = [
     "DECISIONS", "FOLDER", "LEARNED", "PLANS", "STATUSES", "Item", "events_of", "ids_of", "is_item", "item_files",
-    "items_at", "parse", "render", "render_learned", "render_plan", "rerender", "restate",
+    "items_at", "parse", "plan_key", "planned", "render", "render_learned", "render_plan", "rerender", "restate",
 ]  # fmt: skip
 
 
@@ -52,4 +62,19 @@ def events_of(items: Mapping[str, bytes]) -> list[Event]:
             item = parse(path, data)
             found += item.events
             found += item.ticks
+    return unique(found)
+
+
+def planned(items: Mapping[str, bytes], branch: str | None, elsewhere: Collection[str]) -> list[Event]:
+    """The events of the plans among item files that are a branch's, whoever wrote them.
+
+    `elsewhere` are the first 6 digits of keys of earlier branches that bore the same name.
+    """
+    found: list[Event] = []
+    for path, data in items.items():
+        if path.startswith(PLANS) and is_item(path):
+            item = parse(path, data)
+            if item.branch == branch and item.key[:6] not in elsewhere:
+                found += item.events
+                found += item.ticks
     return unique(found)

@@ -70,7 +70,7 @@ def _fill(item: Item, values: Mapping[str, object]) -> None:
     item.supersedes = _ids(values, "supersedes")
     item.amends = _ids(values, "amends")
     item.relates_to = _ids(values, "relates-to")
-    item.key = item.path[-len("abcdef.md") : -len(".md")] if item.path.startswith(PLANS) else ""
+    item.key = item.path[-len("abcdef-abcdef.md") : -len(".md")] if item.path.startswith(PLANS) else ""
     item.branch = str(values.get("on-branch", values.get("branch", "")))
     scope = values.get("scope", [])
     item.scope = tuple(map(str, scope)) if isinstance(scope, list) else ()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cortex_git.events import model
 from cortex_git.projections import prose
-from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS
+from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS, Item
 from cortex_git.projections.layout import steps, title
+from cortex_git.views.standing import Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cortex_git.events.model import Event
-    from cortex_git.projections.document import Item
 
 _REASON = 300
 _BYTES_A_TOKEN = 3
@@ -36,7 +36,7 @@ class View:
         self.over_items = [item for item in choices if self.over(item)]
         facts = [event for item in items if item.path.startswith(LEARNED) for event in item.events]
         self.learned = sorted(facts, key=model.order, reverse=True)
-        self.plans = [item for item in items if item.path.startswith(PLANS)]
+        self.plans = _plans([item for item in items if item.path.startswith(PLANS)])
         self.ages = _ages(event for item in items for event in (*item.events, *item.ticks))
 
     def over(self, item: Item) -> bool:
@@ -173,6 +173,26 @@ def _link(item: Item) -> str:
 
 def _is_rejected(item: Item) -> bool:
     return item.event.type == model.REJECTED or item.status == "rejected"
+
+
+def _plans(items: Iterable[Item]) -> list[Item]:
+    """The newest plan of each branch, each step done that anybody's file says is done."""
+    files: dict[str, list[Item]] = {}
+    for item in items:
+        known = files.setdefault(item.branch, [])
+        if not known or known[0].event.id == item.event.id:
+            known.append(item)
+    return [_joined(found) if len(found) > 1 else found[0] for found in files.values()]
+
+
+def _joined(copies: list[Item]) -> Item:
+    """One plan from the files that several people have of it."""
+    first = min(copies, key=lambda item: item.path)
+    made = Item(first.path)
+    made.title, made.branch, made.events = first.title, first.branch, first.events
+    done = {step.text for item in copies for step in item.steps if step.done}
+    made.steps = [Step(step.text, step.text in done) for step in first.steps]
+    return made
 
 
 def _finished(item: Item) -> bool:

@@ -10,7 +10,7 @@ from cortex_git.events import model
 from cortex_git.projections import pages as page
 from cortex_git.projections import worktree
 from cortex_git.projections.clerk import Clerk, where
-from cortex_git.projections.document import DECISIONS, FOLDER, is_item
+from cortex_git.projections.document import DECISIONS, FOLDER, PLANS, is_item
 from cortex_git.projections.reading import parse
 from cortex_git.projections.writing import plan_path, render, render_learned, render_plan, restate
 from cortex_git.store import history, index, lineage
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         events: list[Event]
         plan: Plan | None
         had_plan: bool
+        has_part: bool
         key: str
 
 
@@ -189,10 +190,19 @@ def _belongs(event: Event, config: Config) -> bool:
 
 
 def _plan(clerk: Clerk, pending: Pending) -> None:
+    """Bring the file of the branch's plan up to date, if this clone has a part in it, and take out what is over."""
     plan, branch = pending.plan, clerk.repo.branch()
-    if plan is None and branch is not None and pending.had_plan:
-        _drop_plan(clerk, branch, pending.key)
-    if plan is None or branch is None or not pending.key or plan.event.private:
+    if branch is None or not pending.had_plan:
+        return
+    path = plan_path(branch, pending.key)
+    is_kept = plan is not None and pending.has_part and not plan.event.private
+    for name in _plan_files(clerk.repo):
+        if name.endswith(f"-{pending.key}.md"):  # ours, perhaps from when the branch had another name
+            if name != path or not is_kept:
+                _drop_plan(clerk, name)
+        elif plan is None:  # it was given up, and everybody else would go on following it
+            _drop_plan(clerk, name, branch)
+    if plan is None or not is_kept:
         return
     path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
     id, now = blob_id(data), worktree.read(clerk.repo, path)
@@ -204,16 +214,21 @@ def _plan(clerk: Clerk, pending: Pending) -> None:
         clerk.want(path, data)
 
 
-def _drop_plan(clerk: Clerk, branch: str, key: str) -> None:
-    """Take out the file of a plan that was given up, or everybody else would go on following it."""
-    path = plan_path(branch, key)
+def _plan_files(repo: Repo) -> list[str]:
+    try:
+        names = os.listdir(os.path.join(repo.work_tree or "", PLANS))
+    except OSError:
+        return []
+    return sorted(PLANS + name for name in names if is_item(PLANS + name))
+
+
+def _drop_plan(clerk: Clerk, path: str, branch: str | None = None) -> None:
+    """Take out the file of a plan, if it is committed and nobody has edited it; with a branch, only if it is its."""
     data = worktree.read(clerk.repo, path)
     there = worktree.rendered(path, data) if data is not None else False
-    if (
-        data is not None
-        and not isinstance(there, bool)
-        and path in worktree.index_entries(clerk.repo, clerk.index_file, [path])
-    ):
+    if data is None or isinstance(there, bool) or branch not in (None, there.branch):
+        return
+    if path in worktree.index_entries(clerk.repo, clerk.index_file, [path]):
         clerk.drop(path, data)
 
 

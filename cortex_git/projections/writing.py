@@ -76,7 +76,7 @@ def render_learned(events: Sequence[Event]) -> tuple[str, bytes]:
 def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) -> tuple[str, bytes]:
     """Path and content of the file of a branch's plan as it stands.
 
-    `key` is the branch's key, `ticks` the events that say which steps are done: they stand in
+    `key` is a `plan_key`, `ticks` the events that say which steps are done: they stand in
     the file, so that a clone without notes knows them.
     """
     event = plan.event
@@ -95,8 +95,8 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
 
 
 def plan_path(branch: str, key: str) -> str:
-    """Where the plan of a branch lies."""
-    return f"{PLANS}{prose.slug(branch, 'branch')}-{key[:6]}.md"
+    """Where the plan of a branch lies; `key` is a `plan_key`."""
+    return f"{PLANS}{prose.slug(branch, 'branch')}-{key}.md"
 
 
 def restate(data: bytes, status: str, superseded_by: str = "") -> bytes:
