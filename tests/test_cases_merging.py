@@ -171,3 +171,35 @@ def test_two_clones_pull_from_each_other(team: TestRepo, tmp_path: Path) -> None
         assert untouched(mate)
         assert "0 errors, 0 notices" in mate.run("verify", "--strict").out
         team.git("pull", "-q", "--ff-only", str(mate.path), "main")
+
+
+def test_project_commits_what_it_writes_and_nothing_else(team: TestRepo) -> None:
+    """`project --commit` mends the pages that a merge on the host has left behind; what else is staged stays so."""
+    branch(team, "one", "main")
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--no-edit", "--no-ff", "one")
+    team.write({"f": "2\n", "g": "1\n"})
+    team.git("add", "g")
+
+    assert 4 == len(team.run("project", "--commit").out.splitlines())
+    assert is_regenerated(team)
+    assert "M f\nA  g" == team.git("status", "--porcelain").strip()
+    assert 4 == len(team.git("show", "--name-only", "--format=", "HEAD").splitlines())
+    assert "" == team.run("project", "--commit").out
+    assert 2 == team.run("project", "--commit", "--check", check=False).status
+
+
+def test_project_in_a_checkout_without_a_memory(team: TestRepo, tmp_path: Path) -> None:
+    """CI renders the pages of the default branch from a shallow clone without notes, hooks or `init`."""
+    branch(team, "one", "main")
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--no-edit", "--no-ff", "one")
+    runner = TestRepo(tmp_path / "runner")
+    team.git("clone", "-q", "--depth=1", f"file://{team.path}", str(runner.path))
+
+    assert 4 == len(runner.run("project", "--check", check=False).out.splitlines())
+    assert 4 == len(runner.run("project", "--commit").out.splitlines())
+    assert is_regenerated(runner, accepted=True)
+    assert "0 errors, 0 notices" in runner.run("verify", "--strict").out
+    assert "" == runner.git("status", "--porcelain")
+    assert not runner.run("status", check=False).status == 0

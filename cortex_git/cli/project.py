@@ -9,27 +9,32 @@ from cortex_git.cli.opening import open_memory
 from cortex_git.cli.terminal import one_line, warn, write_json
 from cortex_git.cli.tree import cortex_files
 from cortex_git.env import Env
-from cortex_git.errors import CortexError
+from cortex_git.errors import CortexError, UsageError
 from cortex_git.memory import Memory
 from cortex_git.pending import Pending, pending
 from cortex_git.projections import pages, stage, worktree
 from cortex_git.projections.document import is_item
-from cortex_git.store.repo import Repo
+from cortex_git.store.open import open_backend
+from cortex_git.store.repo import Repo, require
+
+_MESSAGE = "Bring the memory in .cortex/ up to date"
 
 
 @click.command(cls=Command)
 @click.option("--check", is_flag=True, help="Change nothing; end with status 1 if something would change.")
+@click.option("--commit", "commits", is_flag=True, help="Commit what was written, and nothing else.")
 @json_option
 @click.pass_context
-def project(context: click.Context, check: bool, as_json: bool) -> None:
+def project(context: click.Context, check: bool, commits: bool, as_json: bool) -> None:
     """Write into `.cortex/`, and stage, what the next commit would bring: items, the plan, the pages.
 
     A commit does the same by itself. Pages that were edited by hand are rendered anew from the items; items are never
-    overwritten.
+    overwritten. In a checkout without a memory of its own, as in CI, it is the pages alone.
     """
-    memory = open_memory(context.ensure_object(Env))
+    if check and commits:
+        raise UsageError("--check changes nothing, and --commit commits what was changed; give one of the two")
+    memory, coming = _open(context.ensure_object(Env))
     repo = _projecting(memory)
-    coming = pending(memory)
     if check:
         paths = _wanted(memory, repo, coming)
     else:
@@ -38,12 +43,31 @@ def project(context: click.Context, check: bool, as_json: bool) -> None:
         paths = stage.stage(repo, memory.backend, memory.config, coming, states=coming.states, faults=faults)
         for fault in faults:
             warn(memory.env, fault)
+        if commits and paths:
+            _commit(repo, paths)
     if as_json:
         write_json(memory.env, {"would_write" if check else "written": paths})
     else:
         for path in paths:
             memory.env.stdout.write(one_line(path) + "\n")
     context.exit(1 if check and paths else 0)
+
+
+def _open(env: Env) -> tuple[Memory, Pending]:
+    """The memory here, and what the next commit has to bring along; nothing but pages where there is none."""
+    repo = require(env.cwd, env.variables)
+    if not repo.initialised:
+        return Memory(env, repo, open_backend(repo, "git")), Pending("")
+    memory = open_memory(env)
+    return memory, pending(memory)
+
+
+def _commit(repo: Repo, paths: list[str]) -> None:
+    """Commit these files and no others, whatever else is staged. The user's hooks have their say. Raises GitError."""
+    listed = "".join(path + "\0" for path in paths).encode()
+    options = ("--quiet", "--only", "--pathspec-from-file=-", "--pathspec-file-nul")
+    repo.git("commit", *options, "-m", _MESSAGE, input=listed)
+    stage.settle(repo)
 
 
 def _projecting(memory: Memory) -> Repo:

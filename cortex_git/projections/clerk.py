@@ -77,7 +77,8 @@ class Clerk:
             return []
         self.notes.staged.update((path, blob_id(self.wanted[path])) for path in paths)
         self.notes.staged.update(dict.fromkeys(self.dropped, worktree.TAKEN_OUT))
-        self.notes.at = [*where(self.repo), _committing()]
+        # A command that stages for the user's next commit has no commit under way that might be given up.
+        self.notes.at = [*where(self.repo), _committing() if self.index_file else ""]
         written: list[str] = []
         try:
             self.notes.save()
