@@ -9,7 +9,7 @@ from cortex_git.cli.terminal import is_terminal
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
 from cortex_git.memory import STAYING, Memory, crosses, is_deletion
-from cortex_git.projections.items import item_files
+from cortex_git.projections.items import events_of, item_files
 from cortex_git.search.index import Index
 from cortex_git.search.view import AllBut
 from cortex_git.views.standing import Standing, fold
@@ -65,11 +65,15 @@ class Sources:
     def load(self, segments: Iterable[str]) -> Iterator[tuple[str, list[Event]]]:
         """The events of each segment, as the index asks for them; what cannot be read is left out."""
         wanted = list(segments)
-        yield from (
-            (blob, self._memory.item_events({self._items[blob]: blob})) for blob in wanted if blob in self._items
-        )
+        gone = self._memory.purged().ids
+        for path, data in self._memory.contents({self._items[b]: b for b in wanted if b in self._items}).items():
+            yield self._at[1][path], [event for event in events_of({path: data}) if event.id not in gone]
         for blob, data in self._memory.backend.blobs(blob for blob in wanted if blob not in self._items):
-            yield blob, codec.decode_segment(data)[0]
+            yield blob, [event for event in codec.decode_segment(data)[0] if event.id not in gone]
+
+    def admitted(self, events: Iterable[Event]) -> list[Event]:
+        """Those of the events in the index that may be shown."""
+        return self._memory.admitted(events)
 
     def _add(self, tips: Iterable[str], test: Admission | None) -> None:
         for blobs in self._memory.backend.segments(tips).values():
@@ -111,6 +115,6 @@ class _Progress:
 
 def changes(index: Index, sources: Sources) -> Standing:
     """What was retracted, superseded and accepted, as far as the sources tell."""
-    found = index.events(model.STATE_CHANGES, sources.segments)
+    found = sources.admitted(index.events(model.STATE_CHANGES, sources.segments))
     events = [event for event in found if not (is_deletion(event) and event.target in sources.there)]
     return fold([*events, *sources.settled(events)])

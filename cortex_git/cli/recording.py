@@ -77,7 +77,7 @@ def record(memory: Memory, type: str, content: str, details: Details) -> None:
     wanted = redact_event(new_event(memory, type, content, details))
     _warn_of_missing(env, details.files)
     standing = snapshot.standing(memory)
-    if standing.dead(wanted.id) or _is_gone(memory, wanted):
+    if standing.dead(wanted.id) or wanted.id in memory.purged().ids or _is_gone(memory, wanted):
         raise CortexError(
             f"{wanted.id[:SHORTEST]} was taken out of the memory before, and stays so; "
             "say it in other words to bring it back"

@@ -113,6 +113,7 @@ def _answer(memory: Memory, query: str, selection: Selection, max_count: int | N
     # The index knows types by itself; everything else is asked of each event that it finds.
     least = least_confidence(memory, selection)
     wanted = tests(memory, selection._replace(types=frozenset(), everything=True, min_confidence=least))
+    wanted.append(lambda event: bool(memory.admitted([event])))
     everywhere = selection.all_branches
     sources = Sources.everywhere(memory) if everywhere else Sources.visible(memory, selection.branch)
     index = open_index(memory, sources)

@@ -142,6 +142,10 @@ def _kept(repo: Repo, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     stale = {name: tip for name, tip in refs.items() if _tip(kept.get(name)) != tip}
     if stale:
         commits = _read_commits(repo, stale, [tip for name in stale if (tip := _tip(kept.get(name)))])
+        torn = {name: tip for name, tip in stale.items() if not _joins(kept.get(name), tip, commits)}
+        if torn:  # written anew, or with a second line merged in: part of it was taken for known
+            commits.update(_read_commits(repo, torn, []))
+            kept = {name: value for name, value in kept.items() if name not in torn}
         for name, tip in stale.items():
             kept[name] = _extended(kept.get(name), tip, commits)
         kept = {name: value for name, value in kept.items() if name in refs or name not in stale}
@@ -166,6 +170,14 @@ def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dic
             commit, parents, anchor, upto, closed = parts
             found[commit] = (parents.split(" ")[0], anchor.split(" ")[-1], upto.split(" ")[-1], closed)
     return found
+
+
+def _joins(entry: object, tip: str, commits: Mapping[str, tuple[str, str, str, str]]) -> bool:
+    """Whether the commits lead from `tip` to its first one, or to where the kept state ends."""
+    at = tip
+    while at in commits:
+        at = commits[at][0]
+    return not at or at == _tip(entry)
 
 
 def _extended(

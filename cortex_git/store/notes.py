@@ -11,9 +11,9 @@ import time
 
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
-from cortex_git.store import align, guard, keys
+from cortex_git.store import align, guard, keys, refs
 from cortex_git.store.backend import RefMoved, Update
-from cortex_git.store.listing import Listing, Tips
+from cortex_git.store.listing import Tips
 from cortex_git.store.lives import known_lives
 
 TYPE_CHECKING = False
@@ -42,9 +42,9 @@ def is_shared(event: Event, config: Config) -> bool:
 
 
 def all_refs(repo: Repo, backend: Backend) -> Tips:
-    """Every notes ref of every clone, ours and fetched, with its tip."""
+    """Every notes ref of every clone, ours and fetched, with its tip; see `refs.all_refs`."""
     guard.settle(repo, backend)
-    return Listing(repo, backend).tips()
+    return refs.all_refs(repo, backend)
 
 
 class Writer:
@@ -98,9 +98,12 @@ class Writer:
         storing all of them again does no harm.
         """
         wanted: dict[str, tuple[str | None, list[Event]]] = {}
+        gone = refs.purged(self._repo).ids
         for branch, group in events.items():
             key = self.key(branch)
             for event in sorted(group, key=model.order):
+                if event.id in gone:
+                    continue
                 namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
                 wanted.setdefault(keys.ref(namespace, key, self._repo.clone), (branch, []))[1].append(event)
         appended = {
@@ -118,7 +121,8 @@ class Writer:
         Raises CortexError as `write` does.
         """
         wanted: dict[str, list[Event]] = {}
-        for event in sorted(events, key=model.order):
+        gone = refs.purged(self._repo).ids
+        for event in sorted((event for event in events if event.id not in gone), key=model.order):
             namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
             wanted.setdefault(keys.ref(namespace, key, self._repo.clone), []).append(event)
         self._append({ref: (_segments(group), _message(ref, branch, group, "")) for ref, group in wanted.items()})
@@ -165,6 +169,7 @@ class Writer:
             except RefMoved:
                 time.sleep(os.urandom(1)[0] / 255 * 0.02)  # so that two who met do not meet again
                 self.refs.follow(all_refs(self._repo, self._backend))
+                refs.bring_back(self._backend, {ref: self.refs.get(ref) for ref in left})
                 continue
             for update, tip in zip(updates, tips, strict=True):
                 self.refs[update.ref] = tip
