@@ -124,6 +124,64 @@ def test_the_order_of_events_does_not_matter() -> None:
     assert fold(events).reinforced == fold(shuffled).reinforced
 
 
+def corrected(seed: int, count: int = 40) -> list[Event]:
+    """A few memories, and changes of their states: of each other's and of changes, too, in whatever order."""
+    dice = random.Random(seed)
+    made = [event(dice.choice([model.DECISION, model.KNOWLEDGE]), f"content {n}", dice.randrange(9)) for n in range(4)]
+    for n in range(count):
+        type = dice.choice([model.RETRACTED, model.RETRACTED, model.SUPERSEDED, model.PINNED, model.ACCEPTED])
+        target = dice.choice(made)
+        content = dice.choice(made).id if type == model.SUPERSEDED else str(n)
+        made.append(event(type, content, 10 + n if dice.random() < 0.9 else dice.randrange(99), target=target.id))
+    return made
+
+
+def counts(change: Event, changes: list[Event]) -> bool:
+    """Whether a change is in force: unless one that is in force itself and came later takes it back."""
+    return not any(
+        other.type == model.RETRACTED
+        and other.target == change.id
+        and model.order(other) > model.order(change)
+        and counts(other, changes)
+        for other in changes
+    )
+
+
+@given(seed=st.integers(0, 100_000), shuffle=st.integers(0, 100))
+def test_undone_changes_of_state_are_left_out(seed: int, shuffle: int) -> None:
+    """Whatever their order, those changes count that no later one which counts takes back, undos of undos included."""
+    events = corrected(seed)
+    changes = [one for one in events if one.type in model.STATE_CHANGES]
+    force = sorted((one for one in changes if counts(one, changes)), key=model.order)
+    ids = {one.id for one in changes}
+
+    standing = fold(random.Random(shuffle).sample(events, len(events)))
+
+    for one in events[:4]:
+        about = [change for change in force if change.target == one.id]
+        assert about == standing.changes.get(one.id, [])
+        assert (one.id in standing.retracted) == any(c.type == model.RETRACTED for c in about)
+        assert (one.id in standing.pinned) == any(c.type == model.PINNED for c in about)
+        assert (one.id in standing.accepted) == any(c.type == model.ACCEPTED for c in about)
+        newest = [change.content for change in about if change.type == model.SUPERSEDED][-1:]
+        assert newest == ([standing.superseded[one.id]] if one.id in standing.superseded else [])
+    assert {c.id for c in changes if not counts(c, changes)} <= standing.retracted & ids
+
+
+@pytest.mark.parametrize(
+    ("time", "after"),
+    [
+        ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.001Z"),
+        ("2026-12-31T23:59:59.999Z", "2027-01-01T00:00:00.000Z"),
+        ("2016-12-31T23:59:60.999Z", "2017-01-01T00:00:01.000Z"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_the_moment_after(time: str, after: str) -> None:
+    """A correction can always be later than what it is about, but at the end of all time."""
+    assert after == model.later(time)
+
+
 def built(events: list[Event]) -> Essence:
     made = Essence()
     for one in events:
@@ -164,6 +222,42 @@ def test_an_essence_follows_what_comes_and_goes(small: None, seed: int, cut: int
 
     for type in essences.KEPT:
         assert newest(fresh, type, 5) == newest(made, type, 5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000), cut=st.integers(0, 300), out=st.sets(st.integers(0, 299), max_size=30))
+def test_an_essence_knows_how_what_it_keeps_stands(small: None, seed: int, cut: int, out: set[int]) -> None:
+    """However many changes of state there are, old and new, what is kept stands as in a fold over everything."""
+    dice = random.Random(seed)
+    events = everything(60, seed)
+    while len(events) < 300:
+        target = dice.choice(events)
+        type = dice.choice(sorted(model.STATE_CHANGES))
+        time = dice.randrange(5000, 9000) if target.type in model.STATE_CHANGES else dice.randrange(5000)
+        if at(time) > target.time:
+            events.append(event(type, str(len(events)), time, target=target.id))
+    # What is read later is newer for the most part.
+    events.sort(key=lambda one: (dice.random() < 0.97, one.time if dice.random() < 0.99 else at(dice.randrange(9000))))
+    gone = {events[n].id for n in out}
+    made = Essence()
+    try:
+        made = Essence.from_json(json.loads(json.dumps(built(events[:cut]).to_json())))
+        made.add(events[cut:], ("refs/x", "late"))
+        made.settle()
+        made.drop("refs/x", gone)
+        made.drop("refs/x", ["late"])
+        made.settle()
+        made.add((one for one in events[cut:] if one.id not in gone), ("refs/y", "again"))
+        made.settle()
+    except Incomplete:
+        return  # then everything is read anew
+
+    whole = fold(one for one in events if one.id not in gone)
+    part = fold(made.events.values())
+    for id, one in made.events.items():
+        if one.type not in model.STATE_CHANGES:
+            assert whole.status(one) == part.status(one)
+            assert (id in whole.pinned, id in whole.retracted) == (id in part.pinned, id in part.retracted)
 
 
 def test_too_little_is_noticed(small: None) -> None:

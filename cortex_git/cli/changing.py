@@ -10,7 +10,6 @@ from cortex_git.cli.opening import open_memory
 from cortex_git.cli.recording import Details, new_event, refresh
 from cortex_git.cli.selection import SHORTEST
 from cortex_git.cli.terminal import Screen, one_line, wants_colour, write_json
-from cortex_git.cli.withdrawn import deleted
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.events import model
@@ -78,13 +77,12 @@ class Hand:
             raise CortexError(f"{short} is itself a correction; `git cortex undo {short}` takes it back")
         if event.type not in model.SEMANTIC:
             raise CortexError(f"{short} is a record of what was done ({text.label(event)}); that is not corrected")
-        if event.id not in self.standing.retracted:
-            gone = next((one for one in deleted(self.memory) if one.id == event.id), None)
-            if gone is not None:
-                raise CortexError(
-                    f"{short} was taken out by deleting its file in a commit; bring the file back to bring it back "
-                    f"(`git cortex show {short}` names the commit)"
-                )
+        _, head = self.memory.position()
+        if event.id in self.memory.gone(head, self.memory.items(head)):
+            raise CortexError(
+                f"{short} was taken out by deleting its file in a commit (`git cortex show {short}` names it); "
+                "bring the file back to bring it back"
+            )
         return event
 
     def is_here(self, event: Event) -> bool:

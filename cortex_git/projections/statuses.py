@@ -58,7 +58,7 @@ class Statuses:
             if change.commit == head:
                 return False
             for before, after in self._steps(change.commit, head, files[id].path):
-                if (after in states) is into and (before in states) is not into:
+                if before != after and (after in states if into else before in states and after not in states):
                     return True
             return False
 

@@ -143,7 +143,7 @@ def _relations(items: list[Item]) -> Iterator[Finding]:
         for old in item.supersedes:
             if old not in by_id:
                 yield _relation(NOTICE, item, f"it supersedes {old[:7]}, which is not here")
-            elif not by_id[old].superseded_by:
+            elif not by_id[old].superseded_by and item.status not in ("deprecated", "superseded"):
                 yield _relation(NOTICE, by_id[old], f"{id[:7]} supersedes it, which its status does not say yet")
         new = item.superseded_by
         if new and new not in by_id:

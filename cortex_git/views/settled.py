@@ -59,7 +59,11 @@ def settle(changes: Iterable[Event], files: Mapping[str, Written], carried: Carr
     file of `id` into one of the states, or out of them.
     """
     found = Settled()
-    groups = _by_decision(changes, files)
+    known = list(changes)
+    groups = _by_decision(known, files)
+    about: dict[str, list[Event]] = {}
+    for change in known:
+        about.setdefault(change.target, []).append(change)
     looked_at = [id for id, file in files.items() if id in groups or file.state != (file.birth, "")]
     for id in looked_at:
         file, group = files[id], groups.get(id, {})
@@ -67,8 +71,16 @@ def settle(changes: Iterable[Event], files: Mapping[str, Written], carried: Carr
             found.disputed.add(id)
             group = {key: change for key, change in group.items() if _is_carried(file, change, group, carried)}
         if not _agrees(_state(file, group, files), file.state):
-            found.events += _corrections(file, group)
-    groups = _by_decision([*(e for g in groups.values() for e in g.values()), *found.events], files)
+            for event, states, into in _corrections(file, group):
+                while answers := about.get(event.id):
+                    found.disputed.add(id)
+                    if not any(carried(id, answer, states, into) for answer in answers):
+                        break
+                    # What was said against it is settled, too: the file says so anew.
+                    event = event.replace(time=model.later(event.time), id="")
+                found.events.append(event)
+    # An undo may be about what only a file says.
+    groups = _by_decision([*known, *found.events], files) if found.events else groups
     for id in looked_at:
         file, raw = files[id], _flags(groups.get(id, {}))
         state = _state(file, groups.get(id, {}), files)
@@ -130,16 +142,21 @@ def _is_carried(file: Written, change: Event, group: Mapping[str, Event], carrie
     while first.target in group:
         first = group[first.target]
         into = not into
-    states = {
-        model.ACCEPTED: [("accepted", "")],
-        model.RETRACTED: [_DEPRECATED],
-        model.SUPERSEDED: [("superseded", first.content), _DEPRECATED],
-    }[first.type]
-    return carried(file.id, change, states, into)
+    return carried(file.id, change, _states(first), into)
 
 
-def _corrections(file: Written, group: Mapping[str, Event]) -> Iterable[Event]:
-    """Changes of state that bring what the events say to what the file says."""
+def _states(change: Event) -> list[State]:
+    """What a file may say after a change of state."""
+    if change.type == model.ACCEPTED:
+        return [("accepted", "")]
+    return [_DEPRECATED] if change.type == model.RETRACTED else [("superseded", change.content), _DEPRECATED]
+
+
+def _corrections(file: Written, group: Mapping[str, Event]) -> Iterable[tuple[Event, list[State], bool]]:
+    """Changes of state that bring what the events say to what the file says.
+
+    Each with the states that undoing it would lead into or, if the last says false, out of.
+    """
     status, successor = file.state
     there = False
     for change in in_force(group.values())[0]:
@@ -152,10 +169,11 @@ def _corrections(file: Written, group: Mapping[str, Event]) -> Iterable[Event]:
         }[change.type]
         there = there or (wanted and _says(change, status))
         if not wanted:
-            yield _read_off(model.RETRACTED, "", model.later(change.time), change.id)
+            yield _read_off(model.RETRACTED, "", model.later(change.time), change.id), _states(change), True
     if not there and status != file.birth:
         type = {"accepted": model.ACCEPTED, "superseded": model.SUPERSEDED}.get(status, model.RETRACTED)
-        yield _read_off(type, successor, file.time, file.id)
+        made = _read_off(type, successor, file.time, file.id)
+        yield made, _states(made), False
 
 
 def _says(change: Event, status: str) -> bool:
