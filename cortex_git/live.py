@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cortex_git.memory import Memory
 
-VERSION = 1
+VERSION = 2
 
 
 def refresh(memory: Memory, *, rules: bool | None = None) -> str:
@@ -28,9 +28,10 @@ def refresh(memory: Memory, *, rules: bool | None = None) -> str:
     branch, head = memory.position()
     key = memory.key(branch)
     stamp = _stamp(memory, key, head)
-    path = memory.path("view", f"briefing-{key}.json")
+    path = memory.path("view", f"briefing-{keys.shelf(key)}.json")
     kept = read_json(path)
-    if kept.get("stamp") != stamp:
+    due = kept.get("due")
+    if kept.get("stamp") != stamp or (due and due <= memory.horizon()):
         # Most of the time what is there is right: then nothing of this is loaded.
         from cortex_git.snapshot import View
 
@@ -41,7 +42,7 @@ def refresh(memory: Memory, *, rules: bool | None = None) -> str:
             from cortex_git import briefing
 
             text = briefing.render(view.standing(), memory.config, branch)
-        kept = {"stamp": stamp, "source": source, "text": text}
+        kept = {"stamp": stamp, "source": source, "text": text, "due": view.due}
         keep_json(path, kept)
     text = str(kept["text"])
     if rules or (rules is None and "CLAUDE_CODE_SESSION_ID" not in memory.env.variables):
@@ -51,9 +52,8 @@ def refresh(memory: Memory, *, rules: bool | None = None) -> str:
 
 def _stamp(memory: Memory, key: str, head: str | None) -> str:
     """What the view depends on, in short: the code's commit, every notes ref, the branches' keys, the settings."""
-    refs = (f"{name} {tip}" for name, tip in sorted(memory.refs().items()))
     living = sorted(keys.living(memory.repo))
-    return f"{VERSION} {key} {head} {_short(*refs, *living)} {_settings(memory)}"
+    return f"{VERSION} {key} {head} {_short(memory.refs_stamp(), *living)} {_settings(memory)}"
 
 
 def _settings(memory: Memory) -> str:

@@ -10,7 +10,7 @@ from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
 from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
-from cortex_git.store import align, history, keys, notes, refs, remotes, spool
+from cortex_git.store import align, history, keys, notes, promisor, refs, remotes, spool
 from cortex_git.store.head import find
 from cortex_git.store.held import changes, held
 from cortex_git.store.open import open_backend
@@ -73,7 +73,7 @@ class Memory:
         Raises CortexError if there is none, or if `init` was not run in it.
         """
         repo = require(env.cwd, env.variables)
-        repo.may_fetch = True
+        repo.may_fetch = promisor.PATIENCE
         if not repo.initialised:
             if "cortex.cloneof" in repo.git_config():
                 raise CortexError(
@@ -127,10 +127,16 @@ class Memory:
             self._refs = done.refs
         return done.faults
 
-    def write(self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "") -> None:
+    def write(
+        self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "", left: str | None = None
+    ) -> None:
         """Store events by branch, as `Writer.write` does."""
         writer = self.writer()
-        writer.write(events, anchored=anchored)
+        writer.write(events, anchored=anchored, left=left)
+        self.follow(writer)
+
+    def follow(self, writer: notes.Writer) -> None:
+        """Take over the refs as a writer has left them."""
         self._refs = writer.refs
 
     def writer(self) -> notes.Writer:
@@ -155,11 +161,12 @@ class Memory:
     def alignment(self, branch: str | None, head: str | None) -> align.Visible:
         """Which refs are seen from there, and up to where."""
         key = keys.lookup(self.repo, branch, self.refs())
+        if branch is None:
+            key.value = keys.detached(head)
         seen = align.visible(self.repo, self.backend, self.refs(), key.value, head)
         if key.origin:  # a copied branch that was not written to yet sees what its original sees
             original = align.visible(self.repo, self.backend, self.refs(), key.origin, head)
-            seen.tips.update(original.tips)
-            seen.own |= original.own
+            seen.join(original)
         return seen
 
     def visible(self, rev: str | None = None) -> list[Event]:
@@ -168,13 +175,11 @@ class Memory:
         seen = self.alignment(branch, head)
         own: set[str] = set()
         others: set[str] = set()
-        segments = self.backend.segments([*seen.tips.values(), *seen.loose.values()])
+        segments = self.backend.segments(seen.tips.values())
         for ref, tip in seen.tips.items():
             (own if ref in seen.own else others).update(segments[tip])
         events = list(self.read(own))
         events += (event for event in self.read(others - own) if crosses(event))
-        loose = {blob for tip in seen.loose.values() for blob in segments[tip]}
-        events += (event for event in self.read(loose) if event.commit == head)
         files = self.items(head)
         ever = self.held(head)
         noted = {event.id for event in events}

@@ -62,21 +62,18 @@ class View:
         self._common.carry(self._head, self._seen.tips)
         key = memory.key(self._branch)
         self._keep_lagging(keys.ref(keys.SHARED, key, memory.repo.clone))
-        self._plan = _Snapshot(memory, f"plan-{key}", _PLAN_TYPES)
+        self._plan = _Snapshot(memory, f"plan-{keys.shelf(key)}", _PLAN_TYPES)
         self._plan.carry(None, {ref: tip for ref, tip in self._seen.tips.items() if ref in self._seen.own})
         if self._common.forgotten:
             self._common.remember(self._plan.visible())
         self._plan_files = self._find_plan_files()
         self.due = min(filter(None, (self._common.due, self._plan.due)), default="")
         """When an event comes into view by itself, that was set aside since it is dated in the future."""
-        loose = self._head if self._seen.loose else ""
-        self.serial = " ".join(
-            [self._common.serial, self._plan.serial, *sorted(self._plan_files.values()), loose or ""]
-        )
+        self.serial = " ".join([self._common.serial, self._plan.serial, *sorted(self._plan_files.values())])
 
     def standing(self) -> Standing:
         """Where things stand."""
-        events = [*self._common.visible(), *self._plan.visible(), *self._loose()]
+        events = [*self._common.visible(), *self._plan.visible()]
         files = self._memory.contents(self._plan_files)
         events += self._memory.admitted(planned(files, self._branch, self._memory.namesakes(self._branch)))
         found = fold(events)
@@ -94,12 +91,6 @@ class View:
         path = _lagging_path(self._memory)
         if read_json(path) != kept:
             keep_json(path, kept)
-
-    def _loose(self) -> Iterable[Event]:
-        for tip in self._seen.loose.values():
-            for event in self._memory.read(self._memory.backend.tree(tip).values()):
-                if event.commit == self._head:
-                    yield event
 
     def _find_plan_files(self) -> dict[str, str]:
         """Plans that commits have brought: somebody else's, for this branch, may be among them."""

@@ -17,6 +17,7 @@ from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
 from cortex_git.events.redact import redact, redact_event
 from cortex_git.store import notes, spool
+from cortex_git.store.head import is_hex
 from cortex_git.store.locking import Lock, read_json, write_json
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
+    from cortex_git.store.listing import Tips
     from cortex_git.store.repo import Repo
 
 BUDGET = 4.0
@@ -37,6 +39,8 @@ _ABANDONED = 3600.0
 _BATCH = 500
 _RECENT = 4000
 _FINGERPRINT = 256
+_DETACHED = "HEAD"
+"""What a client calls the branch while HEAD is detached."""
 
 
 class Drained:
@@ -47,7 +51,7 @@ class Drained:
     def __init__(self) -> None:
         self.events = 0
         self.faults: list[str] = []
-        self.refs: dict[str, str] | None = None
+        self.refs: Tips | None = None
 
 
 def drain(repo: Repo, backend: Backend, config: Config, *, patience: float) -> Drained:
@@ -135,7 +139,7 @@ class _Drain:
                 continue
             self._done.faults += reading.faults
             for unit in reading.units:
-                unit.branch = unit.branch or branch
+                unit.branch = branch if unit.branch in ("", _DETACHED) else unit.branch
             units = [*units, *reading.units]
             self._state.advance(path, reading.offset)
             if not reading.more:
@@ -174,7 +178,7 @@ def _units(repo: Repo, record: spool.Record, transcripts: dict[str, _Source]) ->
     payload = json.loads(record.payload.decode("utf-8", "replace"), parse_int=_whole)
     if not isinstance(payload, dict):
         raise spool.BadRecord("the payload is no JSON object")
-    branch = repo.branch_of(record.head_line) or ""
+    branch = repo.branch_of(record.head_line) or (record.head_line if is_hex(record.head_line) else "")
     payload.setdefault("hook_event_name", record.event)
     for path in claude.transcripts(payload):
         transcripts.setdefault(path, _Source(branch)).records.add(record.name)
@@ -212,7 +216,9 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
         if clean.id in seen:
             continue
         seen.add(clean.id)
-        branch = clean.branch if clean.branch not in ("", "HEAD") else None
+        branch = clean.branch if clean.branch not in ("", _DETACHED) else None
+        if is_hex(clean.branch):  # the commit that HEAD was detached at
+            branch, clean = None, clean.replace(branch="", commit=clean.commit or clean.branch)
         if branch == here and not clean.commit:
             clean = clean.replace(commit=head)
         grouped.setdefault(branch, []).append(clean)

@@ -44,7 +44,6 @@ class Sources:
         seen = memory.alignment(branch, head)
         found._add((tip for ref, tip in seen.tips.items() if ref in seen.own), None)
         found._add((tip for ref, tip in seen.tips.items() if ref not in seen.own), AllBut(*STAYING))
-        found._add(seen.loose.values(), lambda event: event.commit == head)
         found._add_items(head, lambda event: crosses(event) or event.branch == branch)
         return found
 

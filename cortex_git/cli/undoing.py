@@ -224,7 +224,7 @@ def _branches(memory: Memory) -> dict[str, str]:
 
 def _name_of(memory: Memory, key: str) -> str | None:
     """The name of the branch that a key is of, as its newest notes commit has it; None for a detached HEAD."""
-    if key == keys.DETACHED:
+    if keys.is_detached(key):
         return None
     for ref, tip in memory.refs().items():
         if keys.key_in(ref) == key:

@@ -73,12 +73,16 @@ def tie(memory: Memory) -> None:
     if commit is None:
         return
     session = memory.env.variables.get("CLAUDE_CODE_SESSION_ID", "")
-    gone = memory.changes(history.came_from_commit(memory.repo), commit).gone
+    left = history.came_from_commit(memory.repo)
+    gone = memory.changes(left, commit).gone
     events = [retraction(memory, id) for id in deleted(memory, gone, commit)]
-    if session or events or memory.writer().open_refs(branch):
+    writer = memory.writer()
+    still_open = writer.open_refs(branch, left)
+    memory.follow(writer)
+    if session or events or still_open:
         subject = memory.repo.git("log", "-1", "--no-show-signature", "--format=%s", commit).decode("utf-8", "replace")
         events.append(_commit_event(memory, branch, commit, subject.strip(), session))
-        memory.write({branch: events}, anchored=commit)
+        memory.write({branch: events}, anchored=commit, left=left)
 
 
 def _commit_event(memory: Memory, branch: str | None, commit: str, subject: str, session: str) -> Event:

@@ -6,15 +6,18 @@ other key what is anchored at a commit that HEAD can reach.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from cortex_git.digest import sha256_hex
-from cortex_git.store import history, keys
+from cortex_git.store import history, keys, reach
+from cortex_git.store.listing import Tips
 from cortex_git.store.locking import keep_json, read_json
+from cortex_git.store.tied import Tied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from cortex_git.store.backend import Backend
@@ -25,7 +28,7 @@ _NAMES = ("Cortex-Commit", "Cortex-Upto", "Cortex-Closed")
 _FORMAT = "%x00".join(["%H", "%P", *map(_TRAILER.format, _NAMES)])
 
 
-_POSITIONS = 2
+_POSITIONS = 6
 
 
 class Anchor:
@@ -42,85 +45,129 @@ class Anchor:
 class Visible:
     """What a branch sees: each ref with the notes commit up to which it does.
 
-    `own` are the refs of the branch's own key, seen whole. `loose` are refs of events recorded on
-    a detached HEAD, of which only those count whose `commit` is HEAD.
+    `own` are the refs of the branch's own key, seen whole; `reached` are those of other branches.
     """
 
-    __slots__ = ("loose", "own", "tips")
+    __slots__ = ("_tips", "own", "reached")
 
-    def __init__(self) -> None:
-        self.tips: dict[str, str] = {}
-        self.own: set[str] = set()
-        self.loose: dict[str, str] = {}
+    def __init__(self, own: dict[str, str], reached: Reached | None) -> None:
+        self.own = own
+        self.reached = reached
+        self._tips: dict[str, str] | None = None
+
+    @property
+    def tips(self) -> dict[str, str]:
+        """Name to the notes commit up to which a ref is seen."""
+        if self._tips is None:
+            self._tips = {**(self.reached.tips() if self.reached else {}), **self.own}
+        return self._tips
+
+    def join(self, other: Visible) -> None:
+        """See what another branch with the same commit sees as well."""
+        self.own.update(other.own)
+        self.reached, self._tips = other.reached, None
+
+
+class Reached:
+    """The refs of other branches that are seen from a commit, each with how far. Two that differ differ in `serial`."""
+
+    __slots__ = ("_look_up", "_path", "_tips", "serial")
+
+    def __init__(self, path: str, serial: str, look_up: Callable[[], dict[str, str]]) -> None:
+        self._path = path
+        self._look_up = look_up
+        self._tips: dict[str, str] | None = None
+        self.serial = serial or self._found()
+
+    def tips(self) -> dict[str, str]:
+        """Name to the notes commit up to which a ref is seen. Read when it is asked for: most hooks never do."""
+        if self._tips is None:
+            kept = read_json(f"{self._path}-{self.serial}.json")
+            if kept:
+                self._tips = dict(zip(kept["names"].split(), kept["tips"].split(), strict=True))
+            else:
+                self._found()
+        return self._tips or {}
+
+    def _found(self) -> str:
+        self._tips = self._look_up()
+        kept = {"names": " ".join(self._tips), "tips": " ".join(self._tips.values())}
+        serial = sha256_hex("\n".join(kept.values()).encode("utf-8", "surrogateescape"))[:16]
+        keep_json(f"{self._path}-{serial}.json", kept)
+        return serial
 
 
 def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, head: str | None) -> Visible:
     """The refs that the branch with this key sees at this commit (None: nothing is committed yet)."""
-    seen = Visible()
-    foreign: dict[str, str] = {}
-    for name, tip in refs.items():
-        if keys.key_in(name) != key:
-            foreign[name] = tip
-        elif key == keys.DETACHED:
-            foreign[name] = tip
-            seen.loose[name] = tip
-        else:
-            seen.tips[name] = tip
-            seen.own.add(name)
-    if head and foreign:
-        seen.tips.update(_reached(repo, backend, foreign, head))
-    return seen
+    part = f"/{key}/"
+    own = {name: tip for name, tip in refs.items() if part in name and keys.key_in(name) == key}
+    if head is None or len(refs) == len(own):
+        return Visible(own, None)
+    return Visible(own, _reached(repo, backend, refs if isinstance(refs, Tips) else Tips.of(refs), key, head))
 
 
-def _reached(repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str) -> dict[str, str]:
-    """How far refs of other branches are seen from a commit. Kept for the last few positions that were asked for."""
+def _reached(repo: Repo, backend: Backend, refs: Tips, own: str, head: str) -> Reached:
+    """How far refs of all keys but one are seen from a commit. Kept for the last few positions that were asked for."""
     living = keys.living(repo)
-    stamp = sha256_hex("\n".join([*sorted(living), *(f"{n} {t}" for n, t in sorted(foreign.items()))]).encode())
-    path = os.path.join(repo.home, "cache", "reached.json")
-    kept: dict[str, Any] = read_json(path)
+    about = [refs.stamp_without(own), own, reach.cut(repo), *sorted(living)]
+    stamp = sha256_hex("\n".join(about).encode("utf-8", "surrogateescape"))[:32]
+    path = os.path.join(repo.home, "cache", "reached")
+    kept: dict[str, str] = read_json(path + ".json")
     # A commit has what its only parent has, and no anchor of another branch can name one that has just been made.
     parent = history.parent_of_step(repo, head)
-    tips = kept.get(f"{head} {stamp}") or kept.get(f"{parent} {stamp}")
-    if not isinstance(tips, dict):
-        tips = _look_up_reached(repo, backend, foreign, head, living)
-    if f"{head} {stamp}" not in kept:
-        kept[f"{head} {stamp}"] = tips
-        keep_json(path, {name: kept[name] for name in list(kept)[-_POSITIONS:]})
-    return dict(tips)
+    serial = kept.get(f"{head} {stamp}") or kept.get(f"{parent} {stamp}", "")
+
+    def look_up() -> dict[str, str]:
+        foreign = {name: tip for name, tip in refs.items() if keys.key_in(name) != own}
+        return _look_up_reached(repo, backend, foreign, head, living)
+
+    found = Reached(path, serial, look_up)
+    if kept.get(f"{head} {stamp}") != found.serial:
+        kept.pop(f"{parent} {stamp}", None)
+        kept[f"{head} {stamp}"] = found.serial
+        last = {name: kept[name] for name in list(kept)[-_POSITIONS:]}
+        keep_json(path + ".json", last)
+        for serial in set(kept.values()) - set(last.values()):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{path}-{serial}.json")
+    return found
 
 
 def _look_up_reached(
     repo: Repo, backend: Backend, foreign: Mapping[str, str], head: str, living: set[str]
 ) -> dict[str, str]:
-    found = anchors(repo, foreign)
-    over = finished(repo, foreign, living)
-    reached = backend.reachable(head, {a.commit for name in foreign for a in found[name]})
+    kept = _kept(repo, foreign)
+    over = finished(repo, foreign, living, kept)
+    lines = list(kept.deepest(foreign))
+    reached = reach.reachable(repo, backend, head, {commit for _, _, parts in lines for commit in parts[::2]})
     tips: dict[str, str] = {}
-    for name, tip in foreign.items():
-        within = [a for a in found[name] if a.commit in reached]
-        if within and name in over and _last(found, name).commit in reached:
+    for name, tip, parts in lines:
+        upto = next((parts[at + 1] for at in range(0, len(parts), 2) if parts[at] in reached), "")
+        if upto and name in over and _last(kept, foreign, name) in reached:
             tips[name] = tip
-        elif within:
-            tips[name] = max(within, key=lambda a: a.depth).upto
+        elif upto:
+            tips[name] = upto
     return tips
 
 
-def _last(found: Mapping[str, list[Anchor]], name: str) -> Anchor:
-    """The last anchor of a branch: each commit is noted in the shared ref, and in the local one only if it has news."""
-    twin = found.get(keys.SHARED + name.removeprefix(keys.LOCAL)) if name.startswith(keys.LOCAL) else None
-    return (twin or found[name])[-1]
+def _last(kept: Tied, refs: Mapping[str, str], name: str) -> str:
+    """The last commit of a branch: each is noted in the shared ref, and in the local one only if it has news."""
+    twin = keys.SHARED + name.removeprefix(keys.LOCAL) if name.startswith(keys.LOCAL) else ""
+    anchors = (kept[twin]["anchors"] if twin in refs else []) or kept[name]["anchors"]
+    return str(anchors[-1][0])
 
 
-def finished(repo: Repo, refs: Mapping[str, str], living: set[str]) -> set[str]:
+def finished(repo: Repo, refs: Mapping[str, str], living: set[str], kept: Tied | None = None) -> set[str]:
     """The refs of branches that are gone, here or by what their clone says: no commit is to come for their end."""
-    mine = {name for name in refs if name.endswith("/" + repo.clone) and keys.key_in(name) not in living}
-    return {name for name in mine | ended(repo, refs) if keys.key_in(name) != keys.DETACHED}
+    ours = "/" + repo.clone
+    mine = {name for name in refs if name.endswith(ours) and keys.key_in(name) not in living}
+    over = mine | (kept or _kept(repo, refs)).ended(refs)
+    return {name for name in over if not keys.is_detached(keys.key_in(name))}
 
 
 def ended(repo: Repo, refs: Mapping[str, str]) -> set[str]:
     """The refs whose own clone has closed them, since the branch is gone there."""
-    kept = _kept(repo, refs)
-    return {name for name in refs if kept[name]["ended"]}
+    return _kept(repo, refs).ended(refs)
 
 
 def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
@@ -131,30 +178,25 @@ def anchors(repo: Repo, refs: Mapping[str, str]) -> dict[str, list[Anchor]]:
 
 def open_refs(repo: Repo, refs: Mapping[str, str]) -> set[str]:
     """Those of the refs that hold events which no anchor covers."""
-    kept = _kept(repo, refs)
+    table = _kept(repo, refs)
+    kept = {name: table[name] for name in refs}
     tied = {name: max((depth for _, _, depth in kept[name]["anchors"]), default=0) for name in refs}
     return {name for name in refs if kept[name]["noted"] > tied[name]}
 
 
-def _kept(repo: Repo, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    path = os.path.join(repo.home, "cache", "anchors.json")
-    kept: dict[str, Any] = read_json(path)
-    stale = {name: tip for name, tip in refs.items() if _tip(kept.get(name)) != tip}
+def _kept(repo: Repo, refs: Mapping[str, str]) -> Tied:
+    kept = Tied(repo, refs)
+    stale = kept.stale(refs)
     if stale:
-        commits = _read_commits(repo, stale, [tip for name in stale if (tip := _tip(kept.get(name)))])
-        torn = {name: tip for name, tip in stale.items() if not _joins(kept.get(name), tip, commits)}
+        commits = _read_commits(repo, stale, [tip for name in stale if (tip := kept.tip(name))])
+        torn = {name: tip for name, tip in stale.items() if not _joins(kept.tip(name), tip, commits)}
         if torn:  # written anew, or with a second line merged in: part of it was taken for known
             commits.update(_read_commits(repo, torn, []))
-            kept = {name: value for name, value in kept.items() if name not in torn}
+            kept.drop(torn)
         for name, tip in stale.items():
-            kept[name] = _extended(kept.get(name), tip, commits)
-        kept = {name: value for name, value in kept.items() if name in refs or name not in stale}
-        keep_json(path, kept)
+            kept.set(name, _extended(kept.get(name), tip, commits))
+        kept.keep()
     return kept
-
-
-def _tip(entry: object) -> str:
-    return str(entry.get("tip", "")) if isinstance(entry, dict) else ""
 
 
 def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str, str]]:
@@ -172,12 +214,12 @@ def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dic
     return found
 
 
-def _joins(entry: object, tip: str, commits: Mapping[str, tuple[str, str, str, str]]) -> bool:
+def _joins(before: str, tip: str, commits: Mapping[str, tuple[str, str, str, str]]) -> bool:
     """Whether the commits lead from `tip` to its first one, or to where the kept state ends."""
     at = tip
     while at in commits:
         at = commits[at][0]
-    return not at or at == _tip(entry)
+    return not at or at == before
 
 
 def _extended(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cortex_git.events import codec, model
 from cortex_git.store import align, keys, notes, origin
+from cortex_git.store.head import is_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ def carry_over(repo: Repo, backend: Backend, config: Config, branch: str) -> Non
 
 
 def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, original: str) -> list[Event]:
-    found = keys.lookup(repo, original, writer.refs)
-    key = found.origin or found.value  # a copy that was not written to yet has what its own original has
+    if is_hex(original):
+        key = keys.detached(original)
+    else:
+        found = keys.lookup(repo, original, writer.refs)
+        key = found.origin or found.value  # a copy that was not written to yet has what its own original has
     names = [keys.ref(namespace, key, repo.clone) for namespace in (keys.SHARED, keys.LOCAL)]
     refs = {name: writer.refs[name] for name in names if name in writer.refs}
     still_open = align.open_refs(repo, refs)

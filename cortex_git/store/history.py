@@ -72,6 +72,8 @@ def came_from(repo: Repo, branch: str) -> str | None:
 
 def _beside(repo: Repo, branch: str) -> str | None:
     """Where no reflogs are kept: the one other branch at HEAD's commit, of several the one that others build on."""
+    if repo.head() is None:
+        return None
     out = repo.git("for-each-ref", "--points-at=HEAD", "--format=%(refname)", BRANCHES)
     names = [name.removeprefix(BRANCHES) for name in os.fsdecode(out).split("\n") if name]
     others = [name for name in names if name != branch]

@@ -18,14 +18,29 @@ if TYPE_CHECKING:
 SHARED = "refs/notes/cortex"
 LOCAL = "refs/notes/cortex-local"
 REMOTES = "refs/cortex/remotes"
-DETACHED = "0" * 12
-"""The key of what is recorded while HEAD is detached; it belongs to no branch."""
+DETACHED = "00000"
+"""How the keys of what is recorded while HEAD is detached begin: it belongs to no branch, but to that commit."""
 
 
 def key_of_name(name: str, life: int = 0) -> str:
     """The key of a branch name; `life` tells apart the branches that bore the name one after the other."""
     text = name if not life else f"{name}\0{life}"
     return sha256_hex(text.encode("utf-8", "surrogateescape"))[:12]
+
+
+def detached(commit: str | None) -> str:
+    """The key of what is recorded while HEAD is detached at a commit."""
+    return DETACHED + (commit or "0" * 7)[:7]
+
+
+def is_detached(key: str) -> bool:
+    """Whether a key is of a detached HEAD; of a branch it is so once in a million names."""
+    return key.startswith(DETACHED)
+
+
+def shelf(key: str) -> str:
+    """Under which name something derived is kept for a key: one for all commits that HEAD was ever detached at."""
+    return DETACHED if is_detached(key) else key
 
 
 class Key:
@@ -45,7 +60,7 @@ def lookup(repo: Repo, branch: str | None, refs: Mapping[str, str]) -> Key:
     `refs` are all notes refs with their tips, by which a name that was used before is known.
     """
     if branch is None:
-        return Key(DETACHED, "known")
+        return Key(detached(repo.head()), "known")
     value, _, made_for = repo.git_config().get(f"branch.{branch}.cortexkey", "").partition(" ")
     if len(value) != 12:
         return Key(_fresh(repo, branch, refs), "new")
@@ -71,6 +86,12 @@ def settle(repo: Repo, branch: str, key: Key) -> None:
     """Write the key of an existing branch down. A branch that is gone gets no setting, lest its name be haunted."""
     if key.how != "known" and exists(repo, branch, unborn=True):
         repo.set_git_config(f"branch.{branch}.cortexKey", f"{key.value} {branch}")
+
+
+def settled(repo: Repo, branch: str | None) -> str:
+    """The key that is written down for a branch; empty if there is none."""
+    text = repo.git_config().get(f"branch.{branch}.cortexkey", "") if branch else ""
+    return text[:12] if text[13:] in ("", branch) else ""
 
 
 def exists(repo: Repo, branch: str, *, unborn: bool = False) -> bool:

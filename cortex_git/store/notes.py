@@ -59,8 +59,13 @@ class Writer:
         self.refs = all_refs(repo, backend) if refs is None else Tips.of(refs)
         """All notes refs, kept up to date with what is written here."""
 
-    def key(self, branch: str | None) -> str:
-        """The key of a branch, written down if it is new; a copied branch gets what its original sees."""
+    def key(self, branch: str | None, commit: str | None = None) -> str:
+        """The key of a branch, written down if it is new; a copied branch gets what its original sees.
+
+        On a detached HEAD it is that of the commit, of HEAD's own if none is given.
+        """
+        if branch is None and commit:
+            return keys.detached(commit)
         key = keys.lookup(self._repo, branch, self.refs)
         if branch is not None and key.how != "known":
             keys.settle(self._repo, branch, key)
@@ -80,7 +85,7 @@ class Writer:
 
     def _is_over(self, name: str, living: set[str]) -> bool:
         key = keys.key_in(name)
-        return name == keys.ref(keys.SHARED, key, self._repo.clone) and key != keys.DETACHED and key not in living
+        return name == keys.ref(keys.SHARED, key, self._repo.clone) and not keys.is_detached(key) and key not in living
 
     def _named(self, tip: str) -> str:
         """The name of the branch that a notes commit was written for."""
@@ -90,20 +95,23 @@ class Writer:
         )  # fmt: skip
         return os.fsdecode(out).strip()
 
-    def write(self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "") -> None:
+    def write(
+        self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "", left: str | None = None
+    ) -> None:
         """Store events, given by branch (None: recorded on a detached HEAD).
 
-        With `anchored` the notes commits also say that all of this belongs to that commit.
+        With `anchored` the notes commits also say that all of this, and what is open on these
+        branches, belongs to that commit; a detached HEAD came there from the commit `left`.
         Raises CortexError if a ref cannot be written; then some events may be stored, and
         storing all of them again does no harm.
         """
         wanted: dict[str, tuple[str | None, list[Event]]] = {}
         gone = refs.purged(self._repo).ids
         for branch, group in events.items():
-            key = self.key(branch)
             for event in sorted(group, key=model.order):
                 if event.id in gone:
                     continue
+                key = self.key(branch, event.commit)
                 namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
                 wanted.setdefault(keys.ref(namespace, key, self._repo.clone), (branch, []))[1].append(event)
         appended = {
@@ -111,7 +119,7 @@ class Writer:
         }
         if anchored:
             for branch in events:
-                for ref in self.open_refs(branch) - set(wanted):
+                for ref in self.open_refs(branch, left) - set(wanted):
                     appended[ref] = ([], anchor_message(branch, anchored, self.refs[ref]))
         self._append(appended)
 
@@ -127,9 +135,9 @@ class Writer:
             wanted.setdefault(keys.ref(namespace, key, self._repo.clone), []).append(event)
         self._append({ref: (_segments(group), _message(ref, branch, group, "")) for ref, group in wanted.items()})
 
-    def open_refs(self, branch: str | None) -> set[str]:
-        """Our refs of a branch that hold events which no commit is tied to yet."""
-        key = self.key(branch)
+    def open_refs(self, branch: str | None, commit: str | None = None) -> set[str]:
+        """Our refs of a branch, or of HEAD detached at a commit, that hold events which no commit is tied to yet."""
+        key = self.key(branch, commit)
         names = (keys.ref(namespace, key, self._repo.clone) for namespace in (keys.SHARED, keys.LOCAL))
         return align.open_refs(self._repo, {name: self.refs[name] for name in names if name in self.refs})
 

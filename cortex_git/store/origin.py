@@ -1,11 +1,11 @@
-"""Which branch another one was made from: git writes it nowhere, but its reflogs tell."""
+"""What a branch was made from: git writes it nowhere, but its reflogs tell."""
 
 from __future__ import annotations
 
 import os
 
 from cortex_git.store import history
-from cortex_git.store.head import BRANCHES, read_line
+from cortex_git.store.head import BRANCHES, is_hex, read_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ class Entry:
 
 
 def came_from(repo: Repo, branch: str) -> str | None:
-    """The branch that `branch` was made from in this clone, as far as the reflogs tell; None if from elsewhere."""
+    """The branch, or the commit of a detached HEAD, that `branch` was made from in this clone; None if from elsewhere.
+
+    As far as the reflogs tell.
+    """
     lines = _lines(os.path.join(repo.common_dir, "logs", BRANCHES + branch))
     if not lines:  # no reflogs are kept, or not in files
         return history.came_from(repo, branch)
@@ -39,6 +42,8 @@ def came_from(repo: Repo, branch: str) -> str | None:
         return None
     start = created.message.removeprefix(_CREATED)
     origin = start.removeprefix(BRANCHES) if start != "HEAD" else _checked_out(repo, branch, created)
+    if origin and start == "HEAD" and is_hex(origin):
+        return origin
     return origin if origin and origin != branch and repo.has_ref(BRANCHES + origin) else None
 
 

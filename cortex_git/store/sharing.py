@@ -177,7 +177,7 @@ def belonging(repo: Repo, every: Iterable[Line], commits: Collection[str]) -> di
         tied = next((id for id, anchor in line.unsent if anchor in reached), None) if line.key else None
         if tied:
             newest = next(anchor for _, anchor in line.unsent if anchor)
-            finished = line.key not in living and line.key != keys.DETACHED and newest in reached
+            finished = line.key not in living and not keys.is_detached(line.key) and newest in reached
             found[line.ref] = (line.tip or tied) if finished else tied
     return found
 

@@ -9,10 +9,10 @@ from .world import Place, World
 
 _NEW = ("f1", "f2", "f3", "f4")
 _WEIGHTS = {
-    "note": 22, "commit": 16, "switch-new": 8, "switch": 9, "merge": 8, "squash": 4, "rebase": 6, "interactive": 4,
-    "pick": 3, "revert": 4, "amend": 4, "remove": 4, "reset": 3, "aborted": 2, "partial": 2, "stash": 1, "branch": 2,
-    "rename": 3, "copy": 2, "delete": 4, "orphan": 1, "detach": 2, "worktree": 1, "copied-clone": 1, "push": 5,
-    "pull": 5, "take": 3, "host": 3, "sync": 6, "collect": 1,
+    "note": 20, "commit": 24, "switch-new": 6, "switch": 12, "merge": 10, "squash": 5, "rebase": 8, "interactive": 6,
+    "pick": 5, "revert": 6, "amend": 4, "remove": 5, "reset": 4, "aborted": 2, "partial": 2, "stash": 1, "branch": 2,
+    "rename": 3, "copy": 3, "delete": 4, "orphan": 1, "detach": 2, "worktree": 1, "copied-clone": 1, "push": 8,
+    "pull": 6, "take": 5, "host": 6, "sync": 6, "collect": 1,
 }  # fmt: skip
 
 
@@ -20,24 +20,28 @@ def choose(world: World, random: random.Random) -> Step:
     """The next step, which mostly makes sense as things stand."""
     names = sorted(world.places)
     for _ in range(50):
-        at = random.choice([*names, "a", "a", "a"])
+        at = random.choice([*names, "a", "a", "a", "a"])
         what = random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
-        words = _words(what, world.places[at], random)
+        words = _words(what, world, world.places[at], random)
         if words is not None:
             return (what, at, *words)
     return ("commit", "a", "own")
 
 
-def _words(what: str, place: Place, random: random.Random) -> list[str] | None:
+def _words(what: str, world: World, place: Place, random: random.Random) -> list[str] | None:
     """What the step needs to be told; None if it makes no sense now."""
     here = place.branch()
+    if what in ("take", "host"):
+        there = world.hub_branches()
+        more = [random.choice(["merge", "squash", "rebase"])] if what == "host" else []
+        return [random.choice(there), *more] if there else None
     branches = sorted(place.branches())
     others = [name for name in branches if name != here]
     free = [name for name in _NEW if name not in branches]
     if what in ("note", "commit", "amend", "remove", "reset", "interactive", "aborted", "partial", "stash", "worktree",
-                "orphan", "switch-new", "branch", "take"):  # fmt: skip
+                "orphan", "switch-new", "branch"):  # fmt: skip
         return _alone(what, here, others, free, random)
-    if what in ("detach", "push", "pull", "sync", "collect", "copied-clone", "revert", "host"):
+    if what in ("detach", "push", "pull", "sync", "collect", "copied-clone", "revert"):
         return _around(what, here, branches, random)
     if not others:
         return None
@@ -61,7 +65,7 @@ def _words(what: str, place: Place, random: random.Random) -> list[str] | None:
 
 
 def _alone(what: str, here: str | None, others: list[str], free: list[str], random: random.Random) -> list[str] | None:
-    if what in ("worktree", "orphan", "switch-new", "branch", "take"):
+    if what in ("worktree", "orphan", "switch-new", "branch"):
         if not free:
             return None
         name = random.choice(free)
@@ -89,6 +93,5 @@ def _around(what: str, here: str | None, branches: list[str], random: random.Ran
         "pull": [random.choice(["--no-rebase", "--rebase"]), how],
         "copied-clone": [random.choice("de")],
         "revert": [random.choice(["HEAD", "HEAD", "HEAD~1"]), how],
-        "host": [random.choice(_NEW), random.choice(["merge", "squash", "rebase"])],
     }
     return table.get(what, [])

@@ -13,9 +13,7 @@ from pathlib import Path
 from .facts import Commits
 
 Life = tuple[str, int]
-"""A branch name, and the how manieth branch that bore it."""
-NOWHERE: Life = ("", 0)
-"""The life of what is noted while HEAD is detached."""
+"""A branch name, and the how manieth branch that bore it; what is noted while HEAD is detached is of `(commit, -1)`."""
 ITEMS = ("decision", "rejected", "learned")
 
 
@@ -119,7 +117,7 @@ class Oracle:
         """Which life of its name a branch leads, or would lead if it were written to now."""
         state = self.clones[clone]
         if branch is None:
-            return NOWHERE
+            return (head or "", -1)
         if branch in state.lives:
             return state.lives[branch]
         if branch in state.twins:
@@ -187,6 +185,7 @@ class Oracle:
         if origin is not None:
             # A copy that was not written to yet has what its own original has.
             life = state.twins[origin][1] if origin in state.twins else self.life(clone, origin, head)
+            life = (origin, -1) if len(origin) == 40 else life
             source = self.journals.get((life, clone), Journal())
             mine = [journal for (_, owner), journal in self.journals.items() if owner == clone]
             tied = {fact for journal in mine for fact in journal.facts(journal.tied())}
@@ -197,7 +196,7 @@ class Oracle:
 
     def committed(self, clone: str, branch: str | None, old: str | None, new: str) -> None:
         """A commit was made on a branch: what was noted until now belongs to it, and what it deletes is taken back."""
-        life = self.settle(clone, branch, new)
+        life = self.settle(clone, branch, old if branch is None else new)
         dropped = self._dropped(clone, branch, old, new)
         journal = self.journals.get((life, clone), Journal())
         if journal.open() or dropped:
@@ -251,9 +250,9 @@ class Oracle:
     def pushed(self, clone: str) -> None:
         """All that a clone has noted is at the hub, also which of its branches are gone."""
         state = self.clones[clone]
-        living = {NOWHERE, *state.lives.values(), *(life for _, life in state.twins.values())}
+        living = {*state.lives.values(), *(life for _, life in state.twins.values())}
         for (life, owner), journal in self.journals.items():
-            if owner == clone and life not in living:
+            if owner == clone and life not in living and life[1] >= 0:
                 journal.closed = journal.closed or len(journal.entries)
         for (life, owner), journal in self.journals.items():
             if owner == clone and any(not (isinstance(e, Fact) and e.local) for e in journal.entries):
@@ -269,8 +268,9 @@ class Oracle:
         """What a clone knows of each journal."""
         state = self.clones[clone]
         own = {at: len(journal.entries) for at, journal in self.journals.items() if at[1] == clone}
-        with_local = [Part(self.journals[at], at, length, True) for at, length in [*own.items(), *state.inherited.items()]]
-        return with_local + [Part(self.journals[at], at, length, False) for at, length in state.known.items()]
+        whole = [*own.items(), *state.inherited.items()]
+        found = [Part(self.journals[at], at, length, True) for at, length in whole]
+        return found + [Part(self.journals[at], at, length, False) for at, length in state.known.items()]
 
     def _seen(self, clone: str, branch: str | None, head: str | None) -> set[Fact]:
         state = self.clones[clone]
@@ -279,13 +279,11 @@ class Oracle:
         reach = self.commits.reach(state.path, head)
         seen: set[Fact] = set()
         for part in self._parts(clone):
-            if part.life in (life, origin) and life != NOWHERE:
+            if part.life in (life, origin) and (branch is not None or part.owner == clone):
                 seen |= part.facts()
                 continue
             there = part.facts(self._reached(clone, part, reach))
             seen |= {fact for fact in there if fact.kind != "plan"}
-            if life == NOWHERE == part.life:
-                seen |= {fact for fact in part.facts() if fact.commit == head}
         return seen
 
     def _reached(self, clone: str, part: Part, reach: frozenset[str]) -> int:
@@ -295,7 +293,7 @@ class Oracle:
             return 0
         state = self.clones[clone]
         living = {*state.lives.values(), *(life for _, life in state.twins.values())}
-        finished = part.owner == clone and part.life not in living and part.life != NOWHERE
+        finished = part.owner == clone and part.life not in living and part.life[1] >= 0
         if (finished or part.closed) and ties[-1].commit in reach:
             return part.length
         return max((tie.upto for tie in ties if tie.commit in reach), default=0)

@@ -149,7 +149,7 @@ def _made(world: World, place: Place, branch: str, origin: str | None) -> None:
 def _switch_new(world: World, place: Place, branch: str, start: str = "") -> None:
     if branch in place.branches():
         return
-    origin = place.branch() if not start else start if start in place.branches() else None
+    origin = (place.branch() or place.head()) if not start else start if start in place.branches() else None
     _made(world, place, branch, origin)
     place.git("switch", "-q", "-c", branch, *([start] if start else []))
 
@@ -158,7 +158,7 @@ def _switch_new(world: World, place: Place, branch: str, start: str = "") -> Non
 def _branch(world: World, place: Place, branch: str) -> None:
     if branch in place.branches():
         return
-    _made(world, place, branch, place.branch())
+    _made(world, place, branch, place.branch() or place.head())
     place.git("branch", branch)
 
 
@@ -400,7 +400,7 @@ def _worktree(world: World, place: Place, branch: str) -> None:
     if name in world.places or branch in place.branches() or not place.path.joinpath(".git").is_dir():
         return
     path = Path(world.base, name)
-    _made(world, place, branch, place.branch())
+    _made(world, place, branch, place.branch() or place.head())
     world.add_place(name, place.clone, path)
     try:
         place.git("worktree", "add", "-q", "-b", branch, str(path))
@@ -414,6 +414,9 @@ def _collect(world: World, place: Place) -> None:
     """Throw away whatever nothing refers to."""
     place.git("reflog", "expire", "--expire=now", "--all")
     place.git("gc", "-q", "--prune=now")
+    for clone, branch in world.origins:
+        if clone == place.clone and branch not in world.oracle.clones[clone].lives:
+            world.origins[clone, branch] = None  # which is what the reflog told
 
 
 __all__ = ["STEPS", "Step", "Wrong", "play"]

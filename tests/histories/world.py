@@ -12,6 +12,7 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.main import main
 from cortex_git.memory import Memory
+from cortex_git.setup.clone import settle
 
 from .driver import Driver, HookCall
 from .facts import marks_in
@@ -84,16 +85,7 @@ class Place:
 
     def refs(self) -> dict[str, str]:
         """Local branches by full name, with their commits, from git's files."""
-        found: dict[str, str] = {}
-        packed = self.common_dir / "packed-refs"
-        for line in packed.read_text().splitlines() if packed.exists() else []:
-            if line[:1] not in "#^" and " refs/heads/" in line:
-                found[line[41:]] = line[:40]
-        root = self.common_dir / "refs/heads"
-        for path in root.rglob("*"):
-            if path.is_file():
-                found[f"refs/heads/{path.relative_to(root)}"] = path.read_text().strip()
-        return found
+        return branches_of(self.common_dir)
 
     def branches(self) -> dict[str, str]:
         """Local branches with their commits."""
@@ -139,8 +131,8 @@ class World:
         self.places[name] = Place(self.driver, clone, path)
 
     def settle_id(self, name: str) -> None:
-        """Have a copied clone notice that it is one, as any command does."""
-        self.run(name, "status")
+        """Have a copied clone notice that it is one, as any command and any hook does."""
+        settle(self.memory(name).repo)
 
     def run(self, name: str, *args: str) -> str:
         """Run the program in a place and return what it says."""
@@ -151,9 +143,14 @@ class World:
             raise Wrong(f"git cortex {' '.join(args)}: exit status {status}: {said}")
         return said
 
-    def memory(self, name: str) -> Memory:
+    def memory(self, name: str, backend: str = "git") -> Memory:
         """The memory as a command opens it."""
-        return Memory.open(self.driver.env(self.places[name].path), "git")
+        return Memory.open(self.driver.env(self.places[name].path), backend)
+
+    def hub_branches(self) -> list[str]:
+        """The branches at the hub, but for main."""
+        names = (name.removeprefix("refs/heads/") for name in branches_of(self.base / "hub"))
+        return sorted(name for name in names if name != "main")
 
     # ---- hooks
 
@@ -239,7 +236,7 @@ class World:
         log = place.common_dir / "cortex/log"
         if log.exists():
             raise Wrong(f"{name}: the log says {log.read_text()}")
-        memory = self.memory(name)
+        memory = self.memory(name, "pygit2")  # the hooks use git, and both must see the same
         branch, head = place.branch(), place.head()
         ought = self.oracle.sees(place.clone, branch, head)
         self._compare(f"{name} on {branch}", ought, self._visible(memory, None))
@@ -340,6 +337,20 @@ def _index(variables: dict[str, str]) -> dict[str, str]:
     return {name: variables[name] for name in ("GIT_INDEX_FILE",) if name in variables}
 
 
+def branches_of(repository: Path) -> dict[str, str]:
+    """A repository's branches by full name, with their commits, from git's files."""
+    found: dict[str, str] = {}
+    packed = repository / "packed-refs"
+    for line in packed.read_text().splitlines() if packed.exists() else []:
+        if line[:1] not in "#^" and " refs/heads/" in line:
+            found[line[41:]] = line[:40]
+    root = repository / "refs/heads"
+    for path in root.rglob("*"):
+        if path.is_file():
+            found[f"refs/heads/{path.relative_to(root)}"] = path.read_text().strip()
+    return found
+
+
 def make_template(driver: Driver, path: Path) -> None:
     """A hub and three clones with a memory, as each history begins."""
     path.mkdir()
@@ -359,6 +370,8 @@ def make_template(driver: Driver, path: Path) -> None:
             driver.git(path, "clone", "-q", "--template=", "hub", name)
             driver.git(path / name, "remote", "set-url", "origin", "../hub")
             _init(driver, path / name)
+    for name in ("hub", *CLONES):  # fewer files to copy for each history
+        driver.git(path / name, "-c", "gc.reflogExpire=never", "gc", "-q", "--prune=now")
 
 
 def _init(driver: Driver, path: Path) -> None:
