@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from cortex_git.env import Env
     from cortex_git.store.repo import Repo
 
+_MERGING = 2.5
+"""For how many seconds a merge may be held up by fetching what a partial clone lacks."""
+
 
 def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     """Handle one git hook with the arguments that git gave it."""
@@ -42,4 +45,5 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     elif event == "merge-page":
         from cortex_git.hook import merging
 
+        repo.may_fetch = _MERGING  # git is about to fetch the same files for the work tree, one by one
         merging.merge_page(memory, arguments)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from cortex_git.store.repo import Repo
 
-LIMIT = 20.0
-"""How long one fetch may take, in seconds."""
+PATIENCE = 20.0
+"""How long a fetch for a command may take, in seconds."""
 PAUSE = 300.0
 """For how long after a fetch that failed none is tried, in seconds: without a network every command would wait."""
 _AT_ONCE = 5000
@@ -48,7 +48,7 @@ def bring(repo: Repo, ids: Sequence[str], kinds: str = "blob:none") -> bool:
     for at in range(0, len(ids), _AT_ONCE):
         part = ids[at : at + _AT_ONCE]
         # A failed fetch is followed by one from the next remote, if there is one: it may be a fork that lacks them.
-        if not any(transport.fetch_objects(repo, name, part, kinds, LIMIT).status == 0 for name in names):
+        if not any(transport.fetch_objects(repo, name, part, kinds, repo.may_fetch).status == 0 for name in names):
             keep_json(_note(repo), {"failed": time.monotonic()})
             return False
     return True

@@ -12,7 +12,7 @@ from cortex_git import config as settings
 from cortex_git.errors import CortexError
 from cortex_git.store import head as ref_files
 from cortex_git.store.locate import locate
-from cortex_git.store.process import GitError, git, git_status
+from cortex_git.store.process import Conversation, GitError, git, git_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Repo:
         """The work tree's root; None in a bare repository."""
         self.home = os.path.join(common_dir, "cortex")
         """Our folder under the common directory: the spool, live views, the index, the log."""
-        self.may_fetch = False
-        """Whether objects that a partial clone lacks may be fetched: for who waits for an answer, and in no hook."""
+        self.may_fetch = 0.0
+        """For how many seconds objects that a partial clone lacks may be fetched: none in a hook, nobody waits there."""
         self._variables = variables
         self._asked: ref_files.Asked | None = None
         self._git_config: dict[str, str] | None = None
@@ -79,6 +79,10 @@ class Repo:
     ) -> tuple[int, bytes, bytes]:
         """Run git in this repository and return status, output and error, for when a failure is an answer."""
         return git_status(args, self.work_tree or self.git_dir, input=input, variables=self._located(variables))
+
+    def converse(self, *args: str) -> Conversation:
+        """Start a git in this repository that is told and answers bit by bit."""
+        return Conversation(args, self.work_tree or self.git_dir, self._located(None))
 
     def _located(self, variables: Mapping[str, str] | None) -> dict[str, str]:
         located = {"GIT_DIR": self.git_dir, **_OFFLINE}
