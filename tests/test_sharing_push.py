@@ -330,13 +330,19 @@ def test_what_git_says_of_a_push_is_read(clone: TestRepo) -> None:
     assert ([one], True, False) == (read.commits, read.notes, read.local)
 
 
-def test_a_push_in_the_users_own_hooks_runs_none_of_ours(hub: Hub, clone: TestRepo) -> None:
-    """Our own push runs neither the user's pre-push hook again nor ours."""
-    shim = clone.path / ".git" / "hooks" / "pre-push"
-    shim.write_text(f"#!/bin/sh\necho run >> '{clone.path}/runs'\n" + shim.read_text().replace("#!/bin/sh\n", "", 1))
+def test_our_own_push_runs_no_hook(hub: Hub) -> None:
+    """The user's own pre-push hook runs once for a push, not once more for its memory."""
+    clone = hub.empty_clone("b")
+    own = clone.path / ".git" / "hooks" / "pre-push"
+    own.write_text(f"#!/bin/sh\necho run >> '{clone.path}/runs'\n")
+    own.chmod(0o755)
+    clone.run("init", "--yes", "--no-claude")
+    clone.run("share", "--yes")
+    decide(clone, "Use TOML")
+    clone.commit({"h": "1\n"})
     push(clone)
     assert "run\n" == (clone.path / "runs").read_text()
-    assert "Use SQLite" in hub.contents()
+    assert "Use TOML" in hub.contents()
 
 
 def test_settings_for_pushes_do_not_reach_ours(hub: Hub, clone: TestRepo) -> None:
