@@ -202,6 +202,20 @@ def test_a_moved_repository_stays_the_same_clone(repo: TestRepo, tmp_path: Path)
     assert [] == problems(moved.path)
 
 
+def test_a_copy_is_undone_alone(repo: TestRepo, tmp_path: Path) -> None:
+    """`uninstall` in a copy, or after a move, undoes what is there, and touches nothing where `init` once ran."""
+    before = files(repo.path)
+    init(repo.path)
+    shutil.copytree(repo.path, tmp_path / "copy", symlinks=True)
+    original = files(repo.path)
+    uninstall(tmp_path / "copy", forget=True)
+    assert original == files(repo.path)
+    assert set(before) == set(files(tmp_path / "copy"))
+    repo.path.rename(tmp_path / "moved")
+    uninstall(tmp_path / "moved", forget=True)
+    assert before == files(tmp_path / "moved")
+
+
 # ---- .cortex/
 
 

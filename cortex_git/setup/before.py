@@ -20,9 +20,9 @@ def note(repo: Repo, files: list[Path], folders: list[Path]) -> None:
     texts = _table(known, "files")
     missing = _table(known, "missing")
     for file in files:
-        texts.setdefault(str(file), _text(file))
+        texts.setdefault(_name(repo, file), _text(file))
     for folder in folders:
-        missing.setdefault(str(folder), not folder.exists())
+        missing.setdefault(_name(repo, folder), not folder.exists())
     write_json(path, {"files": texts, "missing": missing})
 
 
@@ -33,22 +33,28 @@ def restore(repo: Repo) -> None:
     """
     known = read_json(os.path.join(repo.home, _NAME))
     for name, text in _table(known, "files").items():
-        path = Path(name)
+        path = Path(repo.common_dir, name)
         if not path.exists():
             continue
         if text is None and _same(path, "{}"):
             path.unlink()
         elif isinstance(text, str) and _same(path, text):
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    for name in sorted(_table(known, "missing"), key=len, reverse=True):
-        if known["missing"][name] and os.path.isdir(name) and not os.listdir(name):
-            os.rmdir(name)
+    for name, was_missing in sorted(_table(known, "missing").items(), key=lambda entry: -len(entry[0])):
+        folder = os.path.join(repo.common_dir, name)
+        if was_missing and os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
 
 
 def was_missing(repo: Repo, file: Path) -> bool:
     """Whether a noted file was not there before `init`."""
     texts = _table(read_json(os.path.join(repo.home, _NAME)), "files")
-    return str(file) in texts and texts[str(file)] is None
+    return texts.get(_name(repo, file), "") is None
+
+
+def _name(repo: Repo, path: Path) -> str:
+    """A path as it is written down: a repository that is moved or copied takes it along."""
+    return os.path.relpath(path, repo.common_dir)
 
 
 def _same(path: Path, text: str) -> bool:
