@@ -153,8 +153,9 @@ def _look_back(repo: Repo, notes: worktree.Notes, keep: Collection[str], index_f
     """Take back what an earlier commit staged and did not make; returns the paths."""
     line, head = where(repo)
     if notes.at[:1] == [line] and notes.at[1:2] != [head]:
-        notes.staged = {}  # the branch went on: the commit was made, or what is staged belongs here all the same
-        return []
+        # The branch went on. What commits have since then is no leftover, even if it is gone again.
+        landed = worktree.touched(repo, notes.at[1], notes.staged)
+        notes.staged = {path: blob for path, blob in notes.staged.items() if path not in landed}
     return worktree.take_back(repo, notes, keep, index_file)
 
 

@@ -79,6 +79,15 @@ def differing(repo: Repo, paths: Collection[str]) -> set[str]:
     return set(os.fsdecode(out).split("\0")).intersection(paths)
 
 
+def touched(repo: Repo, old: str, paths: Collection[str]) -> set[str]:
+    """Those of the paths that a commit has changed since an older one, or ever if there was none."""
+    wanted = list(paths) if len(paths) <= _MANY else [FOLDER]
+    span = f"{old}..HEAD" if old else "HEAD"
+    options = ("--full-history", "-m", "--no-renames", "--name-only", "--format=", "-z", "--no-show-signature")
+    status, out, _ = repo.git_status("log", *options, span, "--", *wanted)
+    return set(os.fsdecode(out).replace("\n", "").split("\0")).intersection(paths) if not status else set(paths)
+
+
 def ignored(repo: Repo, index_file: str | None, paths: Collection[str]) -> set[str]:
     """Those of the paths that git would not add, since its user told it to ignore them."""
     listed = "".join(path + "\0" for path in paths).encode()
