@@ -63,6 +63,7 @@ _SECTIONS = {
         "project": ("project", "Write and stage the files in `.cortex/` now."),
         "verify": ("verify", "Check `.cortex/` in a checkout alone, for CI."),
         "doctor": ("doctor", "What is wrong with the set-up, and the cure."),
+        "gc": ("upkeep", "Fold away the refs of branches that are gone."),
         "completion": ("completion", "The completion script of a shell."),
     },
 }

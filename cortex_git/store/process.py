@@ -113,6 +113,72 @@ def _run(command: Sequence[str], variables: Mapping[str, str], input: bytes) -> 
     return os.waitstatus_to_exitcode(status), out, err
 
 
+class Conversation:
+    """A git that is told something and answers, again and again. An answer is waited for, so each must be short."""
+
+    def __init__(self, args: Sequence[str], cwd: str, variables: Mapping[str, str] | None = None) -> None:
+        self._args = args
+        read_in, self._in = os.pipe()
+        self._out, write_out = os.pipe()
+        actions: list[tuple[int, int, int] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_DUP2, read_in, 0),
+            (os.POSIX_SPAWN_DUP2, write_out, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        ]
+        command = ["git", "-C", cwd, "--no-optional-locks", *args]
+        try:
+            self._pid = os.posix_spawnp("git", command, environment(variables), file_actions=actions)
+        finally:
+            os.close(read_in)
+            os.close(write_out)
+        self._rest = b""
+
+    def say(self, data: bytes) -> None:
+        """Tell it something. Raises GitError if it has ended."""
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(self._in, left) :]
+        except BrokenPipeError:
+            raise self._failed(self.kill()) from None
+
+    def line(self) -> bytes:
+        """The next line of its answer. Raises GitError if it has ended."""
+        while b"\n" not in self._rest:
+            data = os.read(self._out, 1 << 16)
+            if not data:
+                raise self._failed(self.kill())
+            self._rest += data
+        found, _, self._rest = self._rest.partition(b"\n")
+        return found
+
+    def close(self) -> None:
+        """Have it end by itself. Raises GitError if it fails."""
+        os.close(self._in)
+        while os.read(self._out, 1 << 16):
+            continue
+        status = self._collect()
+        if status:
+            raise self._failed(status)
+
+    def kill(self) -> int:
+        """End it at once, if it has not ended; returns its status."""
+        if not self._pid:
+            return 1
+        os.close(self._in)
+        os.kill(self._pid, 9)
+        return self._collect()
+
+    def _collect(self) -> int:
+        os.close(self._out)
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _failed(self, status: int) -> GitError:
+        return GitError(self._args, status, b"")
+
+
 def _talk(input: bytes, ours: list[int]) -> tuple[bytes, bytes]:
     """Feed a program and take what it says, all at once so that neither side waits for ever. Closes what is done."""
     write_in, read_out, read_err = ours
