@@ -16,6 +16,8 @@ from cortex_git.store.gitcli import GitBackend
 from cortex_git.store.notes import Writer
 from cortex_git.store.repo import Repo
 
+_TIME = "2026-01-01T00:00:00.000Z"
+
 
 class Hub:
     """A bare repository on which clones meet."""
@@ -74,15 +76,21 @@ class Hub:
 
 def decide(repo: TestRepo, *texts: str) -> None:
     """Record decisions."""
-    for text in texts:
-        repo.run("decide", text)
+    if len(texts) < 3:
+        for text in texts:
+            repo.run("decide", text)
+    else:  # many at once, as a turn of an assistant does
+        _write(repo, [Event(model.DECISION, text, time=_TIME, agent="user", layer="user") for text in texts])
 
 
 def touch(repo: TestRepo, path: str) -> None:
     """Record that an assistant has changed a file."""
+    _write(repo, [Event(model.FILE_MODIFIED, path, time=_TIME, session="s", files=[path])])
+
+
+def _write(repo: TestRepo, events: list[Event]) -> None:
     found = opened(repo)
-    event = Event(model.FILE_MODIFIED, path, time="2026-01-01T00:00:00.000Z", session="s", files=[path])
-    Writer(found, GitBackend(found), found.config()).write({found.branch(): [event]})
+    Writer(found, GitBackend(found), found.config()).write({found.branch(): events})
 
 
 def seen(repo: TestRepo, *arguments: str) -> list[str]:

@@ -169,7 +169,7 @@ def test_sync_says_what_went_and_came(hub: Hub) -> None:
     assert "origin: would send 2 events, nothing new there" in a.run("sync", "--dry-run").out
     assert {} == hub.refs()
     assert "origin: sent 2 events, nothing new there" in a.run("sync").out
-    assert "1 refs to fetch" in b.run("sync", "--dry-run").out
+    assert "1 ref to fetch" in b.run("sync", "--dry-run").out
     assert "fetched 2 events of 1 other clone" in b.run("sync").out
     assert ["Use SQLite", "Use TOML"] == seen(b)
     assert "origin: nothing to send, nothing new there" in a.run("sync").out
@@ -276,8 +276,7 @@ def test_six_clones_push_sixty_events_with_one_attempt_each(hub: Hub, tmp_path: 
     """Six clones that send ten events each at the same moment: all sixty arrive, and each clone pushed once."""
     clones = [hub.clone(f"c{n}") for n in range(6)]
     for n, clone in enumerate(clones):
-        for k in range(10):
-            clone.run("decide", f"Choice {n}.{k}")
+        decide(clone, *(f"Choice {n}.{k}" for k in range(10)))
     folders = [tmp_path / f"trace{n}" for n in range(6)]
     for folder in folders:
         folder.mkdir()
@@ -290,6 +289,7 @@ def test_six_clones_push_sixty_events_with_one_attempt_each(hub: Hub, tmp_path: 
     assert [1] * 6 == [traced(folder, "push") for folder in folders]
 
 
+@pytest.mark.slow
 def test_six_clones_push_code_and_memory_at_once(hub: Hub) -> None:
     """The same through `git push` of a branch each, with the hook doing the work."""
     clones = [hub.clone(f"c{n}") for n in range(6)]
@@ -309,6 +309,7 @@ def test_six_clones_push_code_and_memory_at_once(hub: Hub) -> None:
     assert wanted == [text for text in hub.contents() if text != "A change"]
 
 
+@pytest.mark.slow
 def test_twenty_clones_meet_an_empty_remote(hub: Hub) -> None:
     """The first sync of twenty clones at once to a remote without memory: everything arrives."""
     origin = hub.clone("c0")

@@ -188,10 +188,25 @@ def test_a_clone_that_was_set_back_is_made_whole(known: Hub) -> None:
     (ref,) = clone.git("for-each-ref", "--format=%(refname)", "refs/notes/cortex").splitlines()
     clone.git("update-ref", ref, f"{ref}^")
     clone.git("update-ref", "-d", ref)
-    assert "1 refs that were lost here were brought back" in clone.run("sync").out
+    assert "1 ref of what was lost here brought back" in clone.run("sync").out
     decide(clone, "Use Go")
     clone.run("sync")
     assert ["Use Go", "Use Rust", "Use SQLite", "Use TOML"] == known.contents()
+
+
+def test_a_clone_that_was_set_back_and_went_on_joins_both(known: Hub) -> None:
+    """Where this clone and what it sent before have parted, a sync joins them, and nothing is forced."""
+    known.bare.git("config", "receive.denyNonFastForwards", "true")
+    clone = known.clone("b")
+    decide(clone, "Use TOML")
+    decide(clone, "Use Rust")
+    clone.run("sync")
+    (ref,) = clone.git("for-each-ref", "--format=%(refname)", "refs/notes/cortex").splitlines()
+    clone.git("update-ref", ref, f"{ref}^")
+    decide(clone, "Use Go")
+    assert "brought back" in clone.run("sync").out
+    assert ["Use Go", "Use Rust", "Use SQLite", "Use TOML"] == known.contents() == seen(clone)
+    assert "nothing to send" in clone.run("sync").out
 
 
 def test_our_fetch_touches_nothing_of_the_users(known: Hub) -> None:

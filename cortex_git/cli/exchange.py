@@ -83,7 +83,9 @@ def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
 def _send(memory: Memory, done: Exchange, limit: float) -> None:
     repo, backend = memory.repo, memory.backend
     every = sharing.lines(repo, backend, done.remote)
-    done.restored = len(sharing.restore(backend, every))
+    if not refs.purged(repo).ids:  # else a ref may be meant to lack something
+        done.restored = len(sharing.restore(backend, every))
+        done.restored += len(sharing.rejoin(repo, backend, every, memory.env.clock()))
     wanted = sharing.signed(repo, backend, done.remote, sharing.everything(every))
     sent = sharing.send(repo, done.remote, wanted, every, limit)
     remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
@@ -100,11 +102,11 @@ def describe(done: Exchange, *, ahead: bool = False) -> str:
     if done.shared:
         parts.append(f"{'would send' if ahead else 'sent'} {_events(done.sent)}" if done.sent else "nothing to send")
     if ahead:
-        parts.append(f"{done.came} refs to fetch" if done.came else "nothing new there")
+        parts.append(f"{_count(done.came, 'ref')} to fetch" if done.came else "nothing new there")
     else:
         parts.append(f"fetched {_events(done.came)} of {_clones(done.clones)}" if done.came else "nothing new there")
     if done.restored:
-        parts.append(f"{done.restored} refs that were lost here were brought back")
+        parts.append(f"{_count(done.restored, 'ref')} of what was lost here brought back")
     if not done.shared:
         parts.append(f"nothing is sent (`git cortex share {done.remote}` shows what would leave)")
     elif done.left and not ahead:
@@ -197,9 +199,13 @@ def _never_fetched(name: str) -> str:
     return f"memory on {name} was never fetched: run `git cortex sync`"
 
 
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def _events(count: int) -> str:
-    return f"{count} event{'s' * (count != 1)}"
+    return _count(count, "event")
 
 
 def _clones(count: int) -> str:
-    return f"{count} other clone{'s' * (count != 1)}"
+    return _count(count, "other clone")

@@ -333,6 +333,32 @@ def restore(backend: Backend, every: Iterable[Line], keep: Collection[str] = ())
     return found
 
 
+def rejoin(repo: Repo, backend: Backend, every: Iterable[Line], now: float) -> list[str]:
+    """Join refs of ours with what the remote has of them where each has something that the other lacks.
+
+    So is a clone that was set back to an old state and then went on. Returns their names.
+    """
+    from cortex_git.store.importer import Importer
+
+    found = []
+    who = repo.identity().encode("utf-8", "replace")
+    head = b"author %s %d +0000\ncommitter %s %d +0000\n" % (who, now, who, now)
+    message = b"cortex: joined with what was sent before\n"
+    for line in every:
+        if not (line.diverged and line.key and line.tip and line.known):
+            continue
+        here = backend.tree(line.tip)
+        missing = {path: blob for path, blob in backend.tree(line.known).items() if path not in here}
+        changes = "".join(f"M 100644 {blob} {path}\n" for path, blob in missing.items()).encode()
+        with Importer(repo) as importer:
+            joined = importer.commit(head, message, [line.tip, line.known], changes)
+        backend.update(line.ref, joined, line.tip)
+        line.tip, line.diverged = joined, False
+        line.unsent.insert(0, (joined, ""))
+        found.append(line.ref)
+    return found
+
+
 def drop(repo: Repo, backend: Backend, remote: str) -> int:
     """Remove what was fetched from a remote; returns how many refs that were. Raises GitError."""
     found = tracked(backend, remote)
