@@ -12,7 +12,7 @@ from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
 from cortex_git.store import align, history, keys, notes, promisor, refs, remotes, spool
 from cortex_git.store.head import find
-from cortex_git.store.held import changes, held
+from cortex_git.store.held import changes, has_removed, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import require
 from cortex_git.views.settled import settle
@@ -318,6 +318,10 @@ class Memory:
         end = f"/{self.repo.clone}"
         ours = {keys.key_in(name)[:6] for name in self.refs() if name.endswith(end) and keys.is_ours(self.repo, name)}
         return (lives | ours) - {self.key(branch)[:6]}
+
+    def has_removed(self, head: str | None) -> bool:
+        """Whether an item was in a commit that `head` can reach and is no longer; cheaper than to know which."""
+        return head is not None and has_removed(self.repo, head)
 
     def merged(self) -> set[str]:
         """The ids of items that stand on the branch that others build on, if it is checked out: they are accepted."""

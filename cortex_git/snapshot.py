@@ -242,6 +242,8 @@ class _Snapshot:
 
     def _overruled(self, head: str | None) -> set[str]:
         """Ids that do not count at this commit: of deleted items, and of deletions whose file is there again."""
+        if not self._has_deletions and not self._memory.has_removed(head):
+            return set()
         files = self._memory.items(head)
         there = {id for path, ids in self._memory.held(head).items() if path in files for id in ids}
         undone = {e.id for e in self._loaded().events.values() if is_deletion(e) and e.target in there}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cortex_git.digest import sha256_hex
 from cortex_git.store import promisor
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.process import AS_STORED, GitError
+from cortex_git.store.reach import cut
+from cortex_git.store.removed import removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
         return Change({}, {}, False)
     if old is None or new is None:
         there = _tree(repo, new or old or "")
-        return Change(there if new else {}, {} if new else there, True)
+        return Change(there, {}, has_removed(repo, new)) if new else Change({}, there, True)
     difference = ("diff-tree", "-r", "--no-renames", "--raw", "--no-abbrev", "-z", old, new, "--", *FOLDERS)
     out = repo.git(*difference, variables=AS_STORED)
     present: dict[str, str] = {}
@@ -61,33 +62,18 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
         (present if kept else gone)[name] = meta[3] if kept else meta[2]
     if is_parent:
         return Change(present, gone, bool(gone))
-    # What only the old side added is merely not here; what the new side added and has not any more was taken out.
+    return Change(present, gone, has_removed(repo, new, old))
+
+
+def has_removed(repo: Repo, commit: str, before: str | None = None) -> bool:
+    """Whether a commit's history took out an item file that it has not, other than what holds for `before` as well."""
     try:
-        left, right = _two_sides(repo, old, new)
+        taken = removed(repo, commit, FOLDERS)
+        return bool(taken - removed(repo, before, FOLDERS) if taken and before else taken)
     except GitError:
         if not promisor.remotes(repo):
             raise
-        return Change(present, gone, True)  # what lies between is not all here
-    return Change(present, gone, bool(set(gone) - left or right - set(present)))
-
-
-def _two_sides(repo: Repo, old: str, new: str) -> tuple[set[str], set[str]]:
-    """The item files that commits added which only `old` reaches, and which only `new` reaches."""
-    span = ("--left-right", "--format=%m", f"{old}...{new}")
-    out = repo.git(*_LOG, *span, "--", *FOLDERS, variables=AS_STORED)
-    sides: dict[str, set[str]] = {"<": set(), ">": set()}
-    side = sides["<"]
-    meta = ""
-    for field in os.fsdecode(out).split("\0"):
-        text = field.strip("\n")
-        if text in sides:
-            side = sides[text]
-        elif text.startswith(":"):
-            meta = text
-        elif meta:
-            side.add(text)
-            meta = ""
-    return sides["<"], sides[">"]
+        return True  # what lies between is not all here
 
 
 def _tree(repo: Repo, commit: str) -> dict[str, str]:
@@ -109,7 +95,7 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
         return {}
     path = os.path.join(repo.home, "cache", "held.json")
     file = read_json(path)
-    start = _start(repo)
+    start = cut(repo)
     known: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION and file["start"] == start else {}
     counted: dict[str, list[Any]] | None = known.pop(head, None)
     if counted is None:
@@ -122,15 +108,6 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
     entries = {at: known[at] for at in list(known)[-_ENTRIES:]}
     keep_json(path, {"version": _VERSION, "start": start, "commits": entries})
     return _ids(counted)
-
-
-def _start(repo: Repo) -> str:
-    """Where the history that is here begins: a deeper one holds more."""
-    try:
-        with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii", errors="replace") as file:
-            return sha256_hex(file.read().encode())[:16]
-    except OSError:
-        return ""
 
 
 def _ids(counted: Mapping[str, list[Any]]) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from cortex_git.digest import sha256_hex
 from cortex_git.store import history
 from cortex_git.store.backend import is_object_id
 from cortex_git.store.locking import keep_json, read_json
-from cortex_git.store.process import GitError
+from cortex_git.store.process import AS_STORED, GitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ def _between(repo: Repo, old: str, new: str) -> tuple[set[str], set[str]]:
     """The commits that only one of two can reach."""
     if not (is_object_id(old) and is_object_id(new)):
         raise GitError(("rev-list",), 1, b"no object id")
-    variables = {"GIT_NO_REPLACE_OBJECTS": "1"}
-    lines = repo.git("rev-list", "--left-right", f"{old}...{new}", "--", variables=variables).decode("ascii").split()
+    out = repo.git("rev-list", "--left-right", f"{old}...{new}", "--", variables=AS_STORED)
+    lines = out.decode("ascii").split()
     return {line[1:] for line in lines if line[0] == "<"}, {line[1:] for line in lines if line[0] == ">"}
