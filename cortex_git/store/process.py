@@ -37,7 +37,7 @@ _LOCAL = (
 )
 _FIXED = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "", GUARD: "1"}
 
-AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.path.join(os.devnull, "none")}
 """For reading history by its ids: without `git replace` and grafts, which give a commit other parents or files."""
 
 

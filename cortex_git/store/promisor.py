@@ -21,7 +21,7 @@ PATIENCE = 20.0
 PAUSE = 300.0
 """For how long after a fetch that failed none is tried, in seconds: without a network every command would wait."""
 _AT_ONCE = 5000
-_FOLDER = b".cortex"
+_FOLDER, _ITEMS = b".cortex", (b"decisions", b"learned")
 
 
 def remotes(repo: Repo) -> list[str]:
@@ -58,13 +58,14 @@ def bring_trees(repo: Repo, span: Iterable[str]) -> bool:
     """Fetch the folders that hold items of the commits in a span, in a clone that left trees with its remote."""
     request = "\n".join([*span, ""]).encode()
     out = repo.git("-c", "log.showSignature=false", "log", "--stdin", "--format=%T", input=request)
-    roots = list(dict.fromkeys(out.decode("ascii").split()))
-    absent = _absent(repo, roots)
-    if absent and not bring(repo, absent, "tree:1"):
-        return False
-    folders = list(dict.fromkeys(_ours(repo, roots)))
-    absent = _absent(repo, folders) or _absent(repo, _below(repo, folders))
-    return not absent or bring(repo, folders)
+    level = list(dict.fromkeys(out.decode("ascii").split()))
+    # Only what is missing may be asked for: git takes a tree that is here for whole, whatever lies below it.
+    for names in ((_FOLDER,), _ITEMS, ()):
+        absent = _absent(repo, level)
+        if absent and not bring(repo, absent, "tree:1" if names == (_FOLDER,) else "blob:none"):
+            return False
+        level = list(dict.fromkeys(id for name, id in _entries(repo, level) if name in names)) if names else []
+    return True
 
 
 def _absent(repo: Repo, ids: Iterable[str]) -> list[str]:
@@ -76,15 +77,6 @@ def _absent(repo: Repo, ids: Iterable[str]) -> list[str]:
         here = set(every.split())
         return [id for id in asked if id not in here]
     return [id for id, line in zip(asked, out.decode("ascii").splitlines(), strict=True) if line.endswith(" missing")]
-
-
-def _ours(repo: Repo, roots: Sequence[str]) -> list[str]:
-    """The ids of our folder in these trees, each of which is here."""
-    return [id for name, id in _entries(repo, roots) if name == _FOLDER]
-
-
-def _below(repo: Repo, trees: Sequence[str]) -> list[str]:
-    return [id for name, id in _entries(repo, trees) if name in (b"decisions", b"learned")]
 
 
 def _entries(repo: Repo, trees: Sequence[str]) -> list[tuple[bytes, str]]:
