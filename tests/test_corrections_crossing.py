@@ -72,6 +72,21 @@ def test_a_correction_of_what_another_branch_knows_waits_for_it(team: TestRepo) 
     assert {"status": "deprecated"} == written(team, "Use Lua")
 
 
+def test_a_session_that_was_taken_back_does_not_come_with_a_merge(team: TestRepo) -> None:
+    """What a session said on a branch stays taken back where the branch is merged, and comes back with the undo."""
+    team.git("switch", "-q", "feature")
+    team.run("learn", "Wrong", variables=ASSISTANT)
+    team.commit({"h": "1\n"})
+    done = team.run("undo", "--session", ASSISTANT["CLAUDE_CODE_SESSION_ID"][:8])
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--no-edit", "--no-ff", "feature")
+    assert {"Use Redis", "Redis listens on 6379"} == shown(team)
+
+    team.run("undo", undo_of(done.out))
+    assert "Wrong" in shown(team)
+    assert "Wrong" in shown(team, "--branch", "feature")
+
+
 def test_the_same_correction_on_two_branches_merges(team: TestRepo) -> None:
     """Two branches that correct a decision alike write the same bytes; in different ways, git shows a conflict."""
     id = named(team, "Use Redis")
@@ -114,7 +129,8 @@ def test_the_file_tells_a_clone_without_notes(team: TestRepo, tmp_path: Path) ->
     assert wanted == {name: status(fork, name) for name in wanted}
     assert {"Use Valkey", "Use Lua", "Redis listens on 6379"} == shown(fork)
     out = fork.run("show", named(fork, "Use Redis")).out
-    assert f"Superseded: by {memories(fork)['Use Valkey']['id']}, says its file\n" in out
+    assert f"Superseded: by {memories(fork)['Use Valkey']['id']}, as its file says\n" in out
+    assert "Changed:    by Ada Author, " in out
     assert "Use Perl" not in fork.run("search", "use").out
     before = fork.git("rev-parse", "HEAD:.cortex")
     fork.commit({"k": "1\n"})
@@ -255,6 +271,8 @@ def step(repo: TestRepo, dice: random.Random, number: int) -> None:
         repo.commit({f"file{number}": "1\n"})
     elif doing == "amend":
         repo.git("commit", "-q", "--amend", "--no-edit")
+    elif doing in ("revert", "reset") and repo.git("log", "-1", "--format=%s") == "Start a memory":
+        return
     elif doing == "revert":
         repo.git("revert", "--no-edit", "HEAD", check=False)
     elif doing == "reset":

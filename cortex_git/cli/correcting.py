@@ -228,6 +228,8 @@ def _replace_by(hand: Hand, old: Event, content: str, details: Details) -> None:
         hand.tell(old, "says that already, nothing changed", None)
         return
     hand.add(new)
+    if old.id in hand.standing.pinned:
+        hand.change(model.PINNED, new, "pinned")
     _tell(hand, old, new, hand.change(model.SUPERSEDED, old, new.id))
 
 

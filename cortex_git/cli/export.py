@@ -105,9 +105,9 @@ def _markdown(found: Selected) -> Iterator[str]:
 
 def _entry(event: Event, found: Selected) -> Iterator[str]:
     state = text.flag(event, found.standing, found.short) or text.status(event, found.standing)
-    state += ", pinned" if event.id in found.standing.pinned else ""
+    pinned = "pinned" if event.id in found.standing.pinned else ""
     said = event.author if event.agent == "user" and event.author else event.agent
-    facts = ", ".join(part for part in (state, said, event.time[:10], found.short(event.id)) if part)
+    facts = ", ".join(part for part in (state, pinned, said, event.time[:10], found.short(event.id)) if part)
     lines = [inline(line) for line in event.content.splitlines() if line.strip()] or ["(nothing)"]
     yield f"- **{lines[0]}** ({inline(facts)})\n"
     yield from (f"  {line}\n" for line in lines[1:])

@@ -11,13 +11,14 @@ from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.selection import Selected
 from cortex_git.cli.terminal import one_line, screen, write_json
-from cortex_git.cli.withdrawn import Removal, deleted, removal
+from cortex_git.cli.withdrawn import Commit, change, deleted, removal
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.projections.items import item_files
+from cortex_git.views.settled import IN_FILE
 from cortex_git.views.standing import Standing, unique
 
 _HEX = frozenset("0123456789abcdef")
@@ -54,20 +55,28 @@ def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
         for number, event in enumerate(events):
             if number:
                 out.line()
-            by = removed.get(event.id)
-            more = [("Removed", _removed(by))] if by else []
+            more = [("Removed", _by(removed.get(event.id))), ("Changed", _by(_changed(memory, event, standing(event))))]
             for line in text.block(event, standing(event), out, full=True, more=more):
                 out.line(line)
 
 
-def _removed(by: Removal) -> str:
-    """Who deleted an item's file, when, and in which commit."""
-    return f"by {one_line(by.author)}, {text.local_time(by.time)}, in {by.commit[:12]} ({one_line(by.subject)})"
+def _changed(memory: Memory, event: Event, standing: Standing) -> Commit | None:
+    """The commit that made the file of an event say how it stands, where no memory of this clone tells who said so."""
+    read_off = any(one.source.get("by") == IN_FILE for one in standing.changes.get(event.id, ()))
+    return change(memory, event.id) if read_off else None
 
 
-def _as_dict(event: Event, standing: Standing, by: Removal | None) -> dict[str, object]:
+def _by(found: Commit | None) -> str:
+    """Who did something to an item's file, when, and in which commit."""
+    if found is None:
+        return ""
+    where = f"{found.commit[:12]} ({one_line(found.subject)})"
+    return f"by {one_line(found.author)}, {text.local_time(found.time)}, in {where}"
+
+
+def _as_dict(event: Event, standing: Standing, removed: Commit | None) -> dict[str, object]:
     found = text.as_dict(event, standing)
-    return {**found, "removed": by._asdict()} if by else found
+    return {**found, "removed": removed._asdict()} if removed else found
 
 
 def _standings(

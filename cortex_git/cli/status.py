@@ -84,10 +84,12 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "key": keys.lookup(memory.repo, branch, memory.refs()).value,
         "counts": _counts(alive, standing),
         "unknown": standing.unknown,
-        "withdrawn": len(events) - len(alive),
+        "withdrawn": sum(standing.dead(event.id) and event.type not in model.STATE_CHANGES for event in events),
+        "pinned": sum(event.id in standing.pinned for event in alive),
         "plan": plans.as_dict(standing.plan),
         "next_commit": {
             "events": [text.as_dict(event, standing) for event in coming.events],
+            "states": _restated(coming),
             "plan": _brings_plan(memory, coming, branch),
             "pages": len(late_pages(memory, memory.repo)) if memory.config.projections_commit else 0,
         },
@@ -97,6 +99,12 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "hooks": _hooks(memory),
         "sharing": exchange.state(memory),
     }
+
+
+def _restated(coming: Pending) -> dict[str, str]:
+    """The items in `.cortex/` whose status changes with the next commit, by id."""
+    new = {event.id for event in coming.events}
+    return {id: status for id, (status, _) in coming.states.items() if id not in new}
 
 
 def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
@@ -119,7 +127,7 @@ def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
 def _brings_plan(memory: Memory, coming: Pending, branch: str | None) -> bool:
     """Whether the next commit changes the file of the plan."""
     plan, repo = coming.plan, memory.repo
-    if plan is None or branch is None or plan.event.private or repo.work_tree is None:
+    if plan is None or branch is None or plan.event.private or not coming.has_part or repo.work_tree is None:
         return False
     path, data = render_plan(plan, coming.key, branch, [tick for tick in plan.ticks if not tick.private])
     if worktree.read(repo, path) != data:
@@ -150,6 +158,8 @@ def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
     yield f"Memory: {', '.join(counts) or 'nothing yet'}"
     if facts["withdrawn"]:
         yield f"        {facts['withdrawn']} withdrawn (`git cortex log --withdrawn`)"
+    if facts["pinned"]:
+        yield f"        {facts['pinned']} pinned"
     if facts["unknown"]:
         unknown = ", ".join(f"{count} {one_line(type)}" for type, count in facts["unknown"].items())
         yield f"        of types that a newer git-cortex knows: {unknown}"
@@ -179,6 +189,8 @@ def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
         yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
     elif coming["plan"]:
         yield "Next commit: brings the plan into .cortex/"
+    elif coming["states"]:
+        yield "Next commit: changes the status of what is in .cortex/"
     elif coming["pages"]:
         yield "Next commit: brings the pages of .cortex/, which lag behind the items"
     else:
@@ -188,6 +200,10 @@ def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
         yield f"    {out.paint(event['id'][:7], 'id')} {name}: {one_line(event['content'])[:100]}"
     if len(events) > _SHOWN:
         yield f"    and {len(events) - _SHOWN} more"
+    for id, status in list(coming["states"].items())[:_SHOWN]:
+        yield f"    {out.paint(id[:7], 'id')} becomes {status}"
+    if len(coming["states"]) > _SHOWN:
+        yield f"    and {len(coming['states']) - _SHOWN} more"
 
 
 def _singular(name: str) -> str:

@@ -156,7 +156,7 @@ def _changed(change: Event) -> str:
     by = f"by {one_line(change.content[:16])}, " if change.type == model.SUPERSEDED else ""
     because = f", because {why(change)}" if why(change) else ""
     if _is_in_file(change):
-        return f"{by}says its file"
+        return f"{by}as its file says"
     return f"{by}{who(change) or 'somebody'}, {local_time(change.time)}{because} [{change.id[:SHORTEST]}]"
 
 

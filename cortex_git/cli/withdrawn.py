@@ -13,8 +13,8 @@ from cortex_git.projections.document import FOLDER
 from cortex_git.views.standing import unique
 
 
-class Removal(NamedTuple):
-    """The commit that deleted an item's file. `time` is as in events."""
+class Commit(NamedTuple):
+    """A commit that did something to an item's file. `time` is as in events."""
 
     commit: str
     author: str
@@ -22,21 +22,34 @@ class Removal(NamedTuple):
     subject: str
 
 
-def removal(memory: Memory, id: str) -> Removal | None:
+def removal(memory: Memory, id: str) -> Commit | None:
     """Who took an event out of the branch that is checked out by deleting its file; None if nobody did."""
     _, head = memory.position()
     files = memory.items(head)
     if head is None or id not in memory.gone(head, files):
         return None
     paths = [path for path, ids in memory.held(head).items() if path not in files and id in ids]
-    form = "--format=%H%x00%an%x00%at%x00%s"
-    # A merge shows a deletion of its other side, too; it has deleted something itself only if no other commit has.
+    return _newest(memory, head, paths, "D")
+
+
+def change(memory: Memory, id: str) -> Commit | None:
+    """Who changed the file of an event last on the branch that is checked out; None if there is no such file."""
+    _, head = memory.position()
+    files = memory.items(head)
+    paths = [path for path, ids in memory.held(head).items() if path in files and id in ids]
+    return _newest(memory, head, paths, "AM") if head and paths else None
+
+
+def _newest(memory: Memory, head: str, paths: list[str], doing: str) -> Commit | None:
+    """The newest commit that did this to one of the paths."""
+    # A merge shows what its other side did, too; it has done something itself only if no other commit has.
     for merges in ([], ["-m"]):
-        history = ("log", "-1", "--no-show-signature", "--full-history", "--no-renames", "--diff-filter=D", form)
-        out = memory.repo.git(*history, *merges, head, "--", *paths).decode("utf-8", "replace")
+        history = ("log", "-1", "--no-show-signature", "--full-history", "--no-renames", f"--diff-filter={doing}")
+        form = "--format=%H%x00%an%x00%at%x00%s"
+        out = memory.repo.git(*history, form, *merges, head, "--", *paths).decode("utf-8", "replace")
         parts = out.partition("\n")[0].split("\0")
         if len(parts) == 4:
-            return Removal(parts[0], parts[1], rfc3339(int(parts[2])), parts[3])
+            return Commit(parts[0], parts[1], rfc3339(int(parts[2])), parts[3])
     return None
 
 

@@ -126,14 +126,26 @@ class Writer:
     def write_under(self, key: str, branch: str | None, events: Sequence[Event]) -> None:
         """Store events under a key as it is, that of a branch which is gone, too; `branch` is its name.
 
-        Raises CortexError as `write` does.
+        Where nothing there waits for a commit, they belong to the last one that anything there
+        belongs to, so that whoever sees that sees these. Raises CortexError as `write` does.
         """
         wanted: dict[str, list[Event]] = {}
         gone = refs.purged(self._repo).ids
         for event in sorted((event for event in events if event.id not in gone), key=model.order):
             namespace = keys.SHARED if is_shared(event, self._config) else keys.LOCAL
             wanted.setdefault(keys.ref(namespace, key, self._repo.clone), []).append(event)
-        self._append({ref: (_segments(group), _message(ref, branch, group, "")) for ref, group in wanted.items()})
+        self._append(
+            {ref: (_segments(group), _message(ref, branch, group, self._last(ref))) for ref, group in wanted.items()}
+        )
+
+    def _last(self, ref: str) -> str:
+        """The last commit that a ref, or while there is none others of its key, are tied to; empty if more waits."""
+        alike = [ref] if ref in self.refs else [n for n in self.refs if keys.key_in(n) == keys.key_in(ref)]
+        refs = {name: self.refs[name] for name in alike}
+        if keys.key_in(ref) == keys.DETACHED or not refs or align.open_refs(self._repo, refs):
+            return ""
+        anchors = [found[-1].commit for found in align.anchors(self._repo, refs).values() if found]
+        return anchors[0] if anchors else ""
 
     def open_refs(self, branch: str | None, commit: str | None = None) -> set[str]:
         """Our refs of a branch, or of HEAD detached at a commit, that hold events which no commit is tied to yet."""
