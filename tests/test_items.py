@@ -332,7 +332,7 @@ def test_a_plan_shows_its_steps() -> None:
     title, steps = parse_plan(event.content)
     path, data = items.render_plan(Plan(event, title, steps), "9ab3c2-0c10e1", "feature/login")
 
-    assert ".cortex/plans/feature-login-9ab3c2-0c10e1.md" == path
+    assert ".cortex/plans/feature-login-9ab3c2-0c10e1-d99f73.md" == path
     assert data.decode().endswith(
         "# Store\n\nPlan of the branch feature/login: 1 of 2 steps done.\n\n- [x] table\n- [ ] index\n"
     )
@@ -405,7 +405,7 @@ def test_names_carry_ids() -> None:
     paths = [
         items.render(decision())[0],
         items.render_learned([fact()])[0],
-        ".cortex/plans/main-0123ab-0c10e1.md",
+        ".cortex/plans/main-0123ab-0c10e1-5c0ffe.md",
         "README.md",
     ]
 

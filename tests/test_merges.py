@@ -1,7 +1,7 @@
-"""Two branches with decisions of their own, merged in every way that git knows: no conflict, and what regeneration gives.
+"""Two branches with decisions of their own, merged in every way that git knows: no conflict, and what ought to be.
 
-The commits are those that pre-commit makes, written by `git fast-import`; everything else is plain git. What hosts do is
-done in a bare repository, without attributes and drivers.
+The commits are those that pre-commit makes, written by `git fast-import`; everything else is plain git. What hosts do
+is done in a bare repository, without attributes and drivers.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Trial:
         self.choice = random.Random()
         self.name = ""
         self.files: dict[str, Files] = {}
+        self.every: Files = {}
         repo.commit({"seed": "1\n"})
         repo.run("init")
         repo.git("config", "core.hooksPath", os.devnull)
@@ -54,6 +55,7 @@ class Trial:
         root = {".cortex/README.md": b"What this is\n", ".cortex/config.toml": self._settings(), "f": b"0\n"}
         root |= self.items("main", self.choice.randrange(3))
         self.files = {"main": self.rendered(root, accepted=True)}
+        self.every = {}
         stream += self._commit("main", None, self.files["main"], {})
         for branch in ("one", "two"):
             self.files[branch] = dict(self.files["main"])
@@ -82,7 +84,13 @@ class Trial:
             title, steps = parse_plan(f"Plan {word:x}\n- [x] a\n- [ ] b")
             event = Event(model.PLAN, f"Plan {word:x}\n- [x] a\n- [ ] b", **common)  # type: ignore[arg-type]
             found.append(items.render_plan(Plan(event, title, steps), "abcdef-012345", branch))
+        self.every |= dict(found)
         return dict(found)
+
+    def plan_gone(self, files: Files, branch: str, new: Files) -> Files:
+        """Without the file of a branch's plan that a new one has taken the place of, which may be gone already."""
+        plans = [path for path in new if path.startswith(items.PLANS)]
+        return {path: data for path, data in files.items() if not plans or not path.startswith(items.PLANS + branch)}
 
     def rendered(self, files: Files, *, accepted: bool) -> Files:
         """The files of a commit with its pages, where a branch has pages."""
@@ -97,8 +105,11 @@ class Trial:
     def check(self, rev: str, wanted: set[str], *, fresh: bool) -> None:
         """A tree holds exactly these items, whole, and pages of them (`fresh`), or of what was there before."""
         found = self.at(rev)
-        every = {path: data for files in self.files.values() for path, data in files.items() if items.is_item(path)}
-        assert wanted == {path for path in found if items.is_item(path)}
+        every = self.every
+        there = {path for path in found if items.is_item(path)}
+        assert wanted - there == set()
+        # Only former files of a plan may be left where a squash merge has brought them.
+        assert all(path.startswith(items.PLANS) and path in every for path in there - wanted)
         assert all(data == every[path] for path, data in found.items() if path in every)
         assert not [path for path, data in found.items() if re.search(b"(?m)^(<{7}|>{7}|={7})", data)]
         footers = [footer for path in PAGES if path in found and (footer := pages.footer_of(found[path]))]
@@ -109,8 +120,12 @@ class Trial:
         assert self.mode == "off" or not any(footer.edited for footer in footers)
 
     def union(self, *names: str) -> set[str]:
-        """The items that stand in any of these branches as they were made."""
-        return {path for name in names for path in self.files[name] if items.is_item(path)}
+        """The items that stand in any of these branches as they were made, without plans that have moved on."""
+        found = {path for name in names for path in self.files[name] if items.is_item(path)}
+        return {path for path in found if not any(self._is_former(path, name) for name in names)}
+
+    def _is_former(self, path: str, branch: str) -> bool:
+        return path.startswith(f"{items.PLANS}{branch}-") and path not in self.files[branch]
 
     def git(self, *args: str) -> str:
         """Run git, which must not end in a conflict."""
@@ -123,22 +138,24 @@ class Trial:
         assert not log.exists(), log.read_text()
 
     def _settings(self) -> bytes:
-        return f"[projections]\npages = \"{self.mode}\"\n".encode()
+        return f'[projections]\npages = "{self.mode}"\n'.encode()
 
     def _step(self, branch: str, start: str) -> list[bytes]:
         before = self.files[branch]
-        # The plan of a branch is one file that moves on.
-        after = {**before, **self.items(branch, 1), f"{branch}-{len(before)}": b"x\n"}
+        new = self.items(branch, 1)
+        after = {**self.plan_gone(before, branch, new), **new, f"{branch}-{len(before)}": b"x\n"}
         self.files[branch] = self.rendered(after, accepted=False) if self.mode == "every-branch" else after
         return self._commit(branch, start, self.files[branch], before)
 
     def _commit(self, branch: str, start: str | None, files: Files, before: Files) -> list[bytes]:
         head = f"commit refs/heads/{branch}\ncommitter A <a@b> {1767225600 + self.repo.commits} +0000\ndata 2\nx\n"
         self.repo.commits += 1
-        out = [head.encode(), f"from refs/heads/{start}\n".encode() if start else b"deleteall\n" if start is None else b""]
+        begin = f"from refs/heads/{start}\n" if start else "deleteall\n" if start is None else ""
+        out = [(head + begin).encode()]
         for path, data in files.items():
             if before.get(path) != data:
                 out.append(f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n")
+        out += [f"D {path}\n".encode() for path in before if path not in files]
         return out
 
 
@@ -245,7 +262,7 @@ def hosted(trial: Trial) -> None:
     trial.git("fetch", "-q", str(bare), "refs/trees/merged:refs/trees/merged")
 
     assert set(conflicts) <= (PAGES if trial.mode == "every-branch" else set())
-    assert trial.union("one", "two") == {path for path in trial.at(tree) if items.is_item(path)}
+    assert trial.union("one", "two") <= set(trial.at(tree))
     if not conflicts:
         trial.check(tree, trial.union("one", "two"), fresh=True)
     trial.git("update-ref", "-d", "refs/trees/merged")

@@ -93,7 +93,7 @@ def test_plans_show_their_steps_until_they_are_done() -> None:
     text = text_of("active-plan.md", {**sample(), done[0]: done[1]})
 
     assert "## Store\n\nBranch feature/login, 1 of 2 steps done.\n\n- [x] table\n- [ ] index\n" in text
-    assert "## Finished\n\n- [Old](plans/main-9ab3c2-0c10e1.md): Branch main, 1 of 1 steps done.\n" in text
+    assert "## Finished\n\n- [Old](plans/main-9ab3c2-0c10e1-739737.md): Branch main, 1 of 1 steps done.\n" in text
 
 
 def test_the_briefing_counts_age_in_sessions() -> None:

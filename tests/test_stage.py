@@ -347,9 +347,9 @@ def plan(text: str, ticks: list[Event] | None = None) -> Plan:
 
 
 def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
-    """The file of the branch's plan is rewritten when a step is done, and costs nothing while it stands still."""
+    """A new file of the branch's plan takes the old one's place when a step is done; standing still costs nothing."""
     start(repo)
-    path = ".cortex/plans/main-9ab3c2-0c10e1.md"
+    path = ".cortex/plans/main-9ab3c2-0c10e1-23a708.md"
 
     assert [path] == run_stage(repo.path, Pending(plan=plan("Store\n- [ ] table\n- [ ] index")))
     repo.git("commit", "-q", "-m", "x")
@@ -360,11 +360,13 @@ def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
     done = Event(model.STEP, "table", time="2026-12-01T11:00:00.000Z", session="s")
     private = Event(model.STEP, "index", time="2026-12-01T11:00:00.000Z", session="s", marks=[model.PRIVATE])
     ticked = plan("Store\n- [x] table\n- [ ] index", [done, private])
-    assert [path] == run_stage(repo.path, Pending(plan=ticked))
+    new, old = run_stage(repo.path, Pending(plan=ticked))
+    assert old == path and not (repo.path / old).exists()
+    path = new
     assert [ticked.event, done] == items.events_of({path: (repo.path / path).read_bytes()})
     assert "- [x] table\n- [ ] index\n" in repo.read(path)
     repo.write({path: "mine\n"})
-    assert [] == run_stage(repo.path, Pending(plan=plan("Store\n- [x] table\n- [x] index")))
+    assert [old] == run_stage(repo.path, Pending(plan=ticked))
     assert "mine\n" == repo.read(path)
 
 
@@ -373,12 +375,14 @@ def test_a_plan_of_an_aborted_commit_goes_back_to_what_was_committed(repo: TestR
     start(repo)
     run_stage(repo.path, Pending(plan=plan("Store\n- [ ] table")))
     repo.git("commit", "-q", "-m", "x")
-    before = repo.read(".cortex/plans/main-9ab3c2-0c10e1.md")
-    run_stage(repo.path, Pending(plan=plan("Store\n- [x] table")))
+    (path,) = repo.git("ls-files", ".cortex/plans").splitlines()
+    before = repo.read(path)
+    done = Event(model.STEP, "table", time="2026-12-01T11:00:00.000Z", session="s")
+    run_stage(repo.path, Pending(plan=plan("Store\n- [x] table", [done])))
     repo.git("switch", "-q", "-c", "new")
 
-    assert [".cortex/plans/main-9ab3c2-0c10e1.md"] == run_unstage(repo.path)
-    assert before == repo.read(".cortex/plans/main-9ab3c2-0c10e1.md")
+    assert 2 == len(run_unstage(repo.path))
+    assert before == repo.read(path)
     assert "" == repo.git("status", "--porcelain")
 
 

@@ -66,6 +66,9 @@ class Clerk:
 
     def note_plan(self, path: str, id: str) -> None:
         """Note how the plan stands, so that the next commit need not ask the index."""
+        former = [name for name in self.notes.plans if name.rpartition("-")[0] == path.rpartition("-")[0]]
+        for name in former:
+            del self.notes.plans[name]
         self.notes.plans[path] = id
         self._dirty = True
 

@@ -25,7 +25,7 @@ LINT_OFF = "<!-- markdownlint-disable -->"
 _NAMES = {
     DECISIONS: r"\d{4}-\d\d-\d\d-[a-z0-9-]+-([0-9a-f]{7})\.md",
     LEARNED: r"\d{4}-\d\d-\d\d-[0-9a-f]{8}-([0-9a-f]{7})\.md",
-    PLANS: r"[a-z0-9-]+-([0-9a-f]{6}-[0-9a-f]{6})\.md",
+    PLANS: r"[a-z0-9-]+-([0-9a-f]{6}-[0-9a-f]{6})-[0-9a-f]{6}\.md",
 }
 _MUTABLE = "(?m)^(?:status|superseded[-_]by|sum): .*\n"
 
@@ -79,6 +79,12 @@ def ids_of(paths: Iterable[str]) -> set[str]:
 def plan_key(key: str, clone: str) -> str:
     """What tells the plan of one clone for one branch from any other. Each writes a file of its own: none conflicts."""
     return f"{key[:6]}-{clone[:6]}"
+
+
+def key_of_plan(path: str) -> str:
+    """The `plan_key` in the name of a plan's file; empty if it is none."""
+    match = _name(path) if path.startswith(PLANS) else None
+    return match[1] if match else ""
 
 
 def session_digits(session: str) -> str:

@@ -14,7 +14,7 @@ from cortex_git.digest import sha256_hex
 from cortex_git.projections import pages as page
 from cortex_git.projections import worktree
 from cortex_git.projections.document import FOLDER, is_item
-from cortex_git.store import lineage
+from cortex_git.store import lineage, promisor
 from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def merged_page(
         return None
     merge = _Merge(repo, backend)
     files = merge.result(path, (base, ours, theirs), _candidates(repo, labels), _merged_heads(variables))
-    return _rendered(repo, backend, config, files, accepted)[path] if files is not None else None
+    return _rendered(repo, backend, config, files, accepted).get(path) if files is not None else None
 
 
 def _accepted(repo: Repo, config: Config, ours: bytes) -> bool | None:
@@ -65,7 +65,10 @@ def _accepted(repo: Repo, config: Config, ours: bytes) -> bool | None:
 
 
 def _rendered(repo: Repo, backend: Backend, config: Config, files: Files, accepted: bool) -> dict[str, bytes]:
-    """All pages of a set of items, given path to blob id. Kept, since git asks for one page after the other."""
+    """All pages of a set of items, given path to blob id; none in a partial clone that lacks some of these.
+
+    Kept, since git asks for one page after the other.
+    """
     listed = "\n".join(f"{name} {blob}" for name, blob in sorted(files.items()))
     key = sha256_hex(f"{page.VERSION} {accepted} {config.briefing_tokens}\n{listed}".encode("utf-8", "surrogateescape"))
     place = os.path.join(repo.home, "cache", "merged-pages.json")
@@ -73,6 +76,8 @@ def _rendered(repo: Repo, backend: Backend, config: Config, files: Files, accept
     if kept.get("key") != key:
         contents = dict(backend.blobs(files.values()))
         items = {name: contents[blob] for name, blob in files.items() if blob in contents}
+        if len(items) < len(files) and promisor.remotes(repo):
+            return {}
         texts = {name: data.decode() for name, data in page.pages(items, config, accepted=accepted).items()}
         kept = {"key": key, "pages": texts}
         keep_json(place, kept)

@@ -8,7 +8,17 @@ from cortex_git.events import model
 from cortex_git.events.codec import is_id
 from cortex_git.projections import fields as front
 from cortex_git.projections import frontmatter, layout
-from cortex_git.projections.document import DECISIONS, LEARNED, LINT_OFF, MAX_SIZE, PLANS, STATUSES, Item, checksum
+from cortex_git.projections.document import (
+    DECISIONS,
+    LEARNED,
+    LINT_OFF,
+    MAX_SIZE,
+    PLANS,
+    STATUSES,
+    Item,
+    checksum,
+    key_of_plan,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +80,7 @@ def _fill(item: Item, values: Mapping[str, object]) -> None:
     item.supersedes = _ids(values, "supersedes")
     item.amends = _ids(values, "amends")
     item.relates_to = _ids(values, "relates-to")
-    item.key = item.path[-len("abcdef-abcdef.md") : -len(".md")] if item.path.startswith(PLANS) else ""
+    item.key = key_of_plan(item.path)
     item.branch = str(values.get("on-branch", values.get("branch", "")))
     scope = values.get("scope", [])
     item.scope = tuple(map(str, scope)) if isinstance(scope, list) else ()

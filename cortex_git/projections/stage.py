@@ -10,10 +10,10 @@ from cortex_git.events import model
 from cortex_git.projections import pages as page
 from cortex_git.projections import worktree
 from cortex_git.projections.clerk import Clerk, where
-from cortex_git.projections.document import DECISIONS, FOLDER, PLANS, is_item
+from cortex_git.projections.document import DECISIONS, FOLDER, PLANS, is_item, key_of_plan
 from cortex_git.projections.reading import parse
-from cortex_git.projections.writing import plan_path, render, render_learned, render_plan, restate
-from cortex_git.store import history, index, lineage
+from cortex_git.projections.writing import render, render_learned, render_plan, restate
+from cortex_git.store import history, index, lineage, promisor
 from cortex_git.store.locking import Lock
 
 TYPE_CHECKING = False
@@ -64,14 +64,16 @@ def stage(
     index_file: str | None = None,
     *,
     states: Mapping[str, State] | None = None,
+    buried: Mapping[str, Collection[str]] | None = None,
     faults: list[str] | None = None,
 ) -> list[str]:
     """Write and stage what belongs to this commit and return the paths.
 
     `pending.events` become items, unless they are private or not sure enough. `states` says of
     ids how they stand, `(status, id of the successor or "")`, where that is no longer as at their
-    birth. What stands in the way is left alone and said in `faults`. Nothing is done for a
-    partial commit. Raises CortexError if git or the disk refuses; then nothing was staged.
+    birth. `buried` are files that hold what was purged, with its ids. What stands in the way is
+    left alone and said in `faults`. Nothing is done for a partial commit. Raises CortexError if
+    git or the disk refuses; then nothing was staged.
     """
     if repo.work_tree is None or not config.projections_commit or is_partial(repo, index_file):
         return []
@@ -84,6 +86,10 @@ def stage(
             clerk.want(path, data)
         _plan(clerk, pending)
         _restate(clerk, states)
+        if buried:
+            from cortex_git.projections.burial import take_out
+
+            take_out(clerk, buried)
         clerk.drop_ignored()
         _pages(clerk, backend, config)
         return clerk.commit()
@@ -195,19 +201,16 @@ def _plan(clerk: Clerk, pending: Pending) -> None:
     plan, branch = pending.plan, clerk.repo.branch()
     if branch is None or not pending.had_plan:
         return
-    path = plan_path(branch, pending.key)
-    is_kept = plan is not None and pending.has_part and not plan.event.private
+    path, data = "", b""
+    if plan is not None and pending.has_part and not plan.event.private:
+        path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
     for name in _plan_files(clerk.repo):
-        if name.endswith(f"-{pending.key}.md"):  # ours, perhaps from when the branch had another name
-            if name != path or not is_kept:
-                _drop_plan(clerk, name)
+        if key_of_plan(name) == pending.key and name != path:  # ours, as it was before
+            _drop_plan(clerk, name)
         elif plan is None:  # it was given up, and everybody else would go on following it
             _drop_plan(clerk, name, branch)
-    if plan is None or not is_kept:
-        return
-    path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
-    id, now = blob_id(data), worktree.read(clerk.repo, path)
-    if now == data and clerk.notes.plans.get(path) == id:
+    id, now = blob_id(data), worktree.read(clerk.repo, path) if path else None
+    if not path or (now == data and clerk.notes.plans.get(path) == id):
         return
     index = worktree.index_entries(clerk.repo, clerk.index_file, [path]) if now == data else {}
     clerk.note_plan(path, id)
@@ -262,13 +265,15 @@ def _pages(clerk: Clerk, backend: Backend, config: Config) -> None:
         return
     settings = (branch, config.projections_pages, config.default_branch, config.briefing_tokens, page.VERSION)
     clerk.settings = repr(settings)
-    if not clerk.wanted and clerk.notes.stamp == clerk.stamp():
+    if not clerk.wanted and not clerk.dropped and clerk.notes.stamp == clerk.stamp():
         return
     is_default = branch == clerk.repo.default_branch()
     if not is_default and config.projections_pages == "default-branch":
         return
     index = worktree.index_entries(clerk.repo, clerk.index_file, [FOLDER])
     items = _contents(clerk, backend, {path: blob for path, blob in index.items() if is_item(path)})
+    if items is None:
+        return
     items.update(clerk.wanted)
     for path in clerk.dropped:
         items.pop(path, None)
@@ -281,8 +286,11 @@ def _pages(clerk: Clerk, backend: Backend, config: Config) -> None:
             clerk.want(path, data, committed=now is not None and blob == worktree.id_like(blob, now))
 
 
-def _contents(clerk: Clerk, backend: Backend, blobs: Mapping[str, str]) -> dict[str, bytes]:
-    """Path to content of files in the index, from the work tree where that has the same."""
+def _contents(clerk: Clerk, backend: Backend, blobs: Mapping[str, str]) -> dict[str, bytes] | None:
+    """Path to content of files in the index, from the work tree where that has the same.
+
+    None in a partial clone that lacks some: a page without them would look as if they had been taken out.
+    """
     found: dict[str, bytes] = {}
     for path, blob in blobs.items():
         data = worktree.read(clerk.repo, path)
@@ -292,4 +300,4 @@ def _contents(clerk: Clerk, backend: Backend, blobs: Mapping[str, str]) -> dict[
     if missing:
         contents = dict(backend.blobs(missing.values()))
         found.update((path, contents[blob]) for path, blob in missing.items() if blob in contents)
-    return found
+    return found if len(found) == len(blobs) or not promisor.remotes(clerk.repo) else None

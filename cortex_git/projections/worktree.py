@@ -96,11 +96,16 @@ def ignored(repo: Repo, index_file: str | None, paths: Collection[str]) -> set[s
 
 
 def has_folder(repo: Repo) -> bool:
-    """Whether the work tree has our folder, and as a folder of its own: no link, no submodule."""
+    """Whether the work tree has our folder, and as a folder of its own: no link, no submodule.
+
+    A sparse checkout that leaves it out has it, too: there the index says so.
+    """
     folder = os.path.join(repo.work_tree or "", FOLDER.rstrip("/"))
     if os.path.islink(folder) or os.path.lexists(os.path.join(folder, ".git")):
         return False
-    return repo.work_tree is not None and os.path.isfile(os.path.join(folder, "README.md"))
+    if repo.work_tree is None or os.path.isfile(os.path.join(folder, "README.md")):
+        return repo.work_tree is not None
+    return repo.is_sparse and not repo.git_status("rev-parse", "--verify", "--quiet", f":{FOLDER}README.md")[0]
 
 
 def head_entries(repo: Repo, paths: Iterable[str]) -> dict[str, str]:

@@ -80,9 +80,10 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
     the file, so that a clone without notes knows them.
     """
     event = plan.event
+    ticks = sorted(ticks, key=model.order)
     body = layout.plan(plan, branch)
     shown, _ = layout.read_plan(body, plan.title)
-    groups = [front.of_event(tick) | _exact(tick, {}) for tick in sorted(ticks, key=model.order)]
+    groups = [front.of_event(tick) | _exact(tick, {}) for tick in ticks]
     values = front.of_event(event) | _exact(event, {"content": shown, "reason": "", "alternatives": []}) | {
         "title": plan.title,
         "status": birth_status(event),
@@ -91,12 +92,11 @@ def render_plan(plan: Plan, key: str, branch: str, ticks: Iterable[Event] = ()) 
     }  # fmt: skip
     if branch != event.branch:
         values["on-branch"] = branch
-    return plan_path(branch, key), _document(values, plan.title or "Plan", body)
-
-
-def plan_path(branch: str, key: str) -> str:
-    """Where the plan of a branch lies; `key` is a `plan_key`."""
-    return f"{PLANS}{prose.slug(branch, 'branch')}-{key}.md"
+    # Named after all that it holds: where the plan has moved on since a squash merge, two files meet and not two
+    # states of one.
+    digits = sha256_hex(" ".join(e.id for e in (event, *ticks)).encode())[:6]
+    path = f"{PLANS}{prose.slug(branch, 'branch')}-{key}-{digits}.md"
+    return path, _document(values, plan.title or "Plan", body)
 
 
 def restate(data: bytes, status: str, superseded_by: str = "") -> bytes:
