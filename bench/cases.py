@@ -32,7 +32,8 @@ class Store:
         self.transcript.touch()
         self.turn = 0
         self.counting = False
-        self._branches = git(path, "for-each-ref", "--format=%(refname:short)", "refs/heads/feature").split()
+        newest = ("for-each-ref", "--format=%(refname:short)", "--sort=-committerdate", "--count=5")
+        self._branches = git(path, *newest, "refs/heads/feature").split()
         self._hooks = Path(git(path, "rev-parse", "--path-format=absolute", "--git-path", "hooks"))
 
     def run(self, argv: list[str], stdin: bytes = b"", **variables: str) -> Cost:
