@@ -1,4 +1,4 @@
-"""Pages in a merge: rendered from the items that the merge results in.
+"""Pages in a merge: rendered from the items that the merge results in. Items, where only their state differs.
 
 git asks a merge driver for the content of a page in the middle of a merge, when no tree of the
 result exists yet. So the items of the result are found from the commits that are merged, path
@@ -14,6 +14,8 @@ from cortex_git.digest import sha256_hex
 from cortex_git.projections import pages as page
 from cortex_git.projections import worktree
 from cortex_git.projections.document import FOLDER, is_item
+from cortex_git.projections.reading import parse
+from cortex_git.projections.writing import restate
 from cortex_git.store import lineage, promisor
 from cortex_git.store.locking import keep_json, read_json
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 """How many times merge bases are themselves merged; deeper criss-crosses have not been seen."""
+_RANKS = {"accepted": 1, "deprecated": 2, "superseded": 2}
+"""How far the life of a decision has gone by its status; any other is that of its birth."""
 _HEX = re.compile(r"\b[0-9a-f]{7,64}\b")
 _STATES = ("CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD", "refs/stash")
 
@@ -50,6 +54,20 @@ def merged_page(
     merge = _Merge(repo, backend)
     files = merge.result(path, (base, ours, theirs), _candidates(repo, labels), _merged_heads(variables))
     return _rendered(repo, backend, config, files, accepted).get(path) if files is not None else None
+
+
+def merged_item(path: str, ours: bytes, theirs: bytes) -> bytes | None:
+    """The item whose state both sides have changed, in the state that goes further; None if they contradict each other.
+
+    So it may be accepted on one side and superseded on the other, but not superseded twice.
+    """
+    mine, other = parse(path, ours), parse(path, theirs)
+    if mine.faults or other.faults or restate(ours, other.status, other.superseded_by) != theirs:
+        return None
+    if (mine.status, mine.superseded_by) == (other.status, other.superseded_by):
+        return ours
+    ranks = _RANKS.get(mine.status, 0), _RANKS.get(other.status, 0)
+    return None if ranks[0] == ranks[1] else ours if ranks[0] > ranks[1] else theirs
 
 
 def _accepted(repo: Repo, config: Config, ours: bytes) -> bool | None:

@@ -6,6 +6,7 @@ read of three short files tells; asked of git where they are not.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from cortex_git import config as settings
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from cortex_git.config import Config
 
+_SETTINGS = ".cortex/config.toml"
 _HEX = frozenset("0123456789abcdef")
 # What a partial clone lacks is never fetched in passing, object by object (promisor.py). Only git >= 2.44 knows how to
 # leave it be; an older one is kept from it by the lack of a protocol, and then fails.
@@ -53,7 +55,7 @@ class Repo:
         self.home = os.path.join(common_dir, "cortex")
         """Our folder under the common directory: the spool, live views, the index, the log."""
         self.may_fetch = 0.0
-        """For how many seconds objects that a partial clone lacks may be fetched: none in a hook, nobody waits there."""
+        """For how many seconds objects that a partial clone lacks may be fetched; nobody waits for that in a hook."""
         self._variables = variables
         self._asked: ref_files.Asked | None = None
         self._git_config: dict[str, str] | None = None
@@ -195,6 +197,11 @@ class Repo:
         )
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether the work tree may lack files that the commit has."""
+        return self.git_config().get("core.sparsecheckout", "").lower() in ("true", "yes", "on", "1")
+
+    @property
     def clone(self) -> str:
         """The id of this clone, 8 hex digits; empty before `init`."""
         value = self.git_config().get("cortex.clone", "")
@@ -208,9 +215,33 @@ class Repo:
     def config(self) -> Config:
         """The team's settings; what is wrong with them is in `faults()`."""
         if self._config is None:
-            path = os.path.join(self.work_tree or self.git_dir, ".cortex", "config.toml")
+            path = os.path.join(self.work_tree or self.git_dir, *_SETTINGS.split("/"))
+            if self.is_sparse and not os.path.lexists(path):
+                path = self._settings_of_index() or path
             self._config, self._faults = settings.load(path, os.path.join(self.home, "config.json"))
         return self._config
+
+    def _settings_of_index(self) -> str:
+        """A copy of the settings that a sparse checkout leaves out; empty if there are none."""
+        from cortex_git.store import promisor
+        from cortex_git.store.locking import write_text
+
+        status, out, _ = self.git_status("rev-parse", "--verify", "--quiet", f":{_SETTINGS}")
+        if status:
+            return ""
+        blob, path = out.decode("ascii").strip(), os.path.join(self.home, "sparse-config.toml")
+        status, out, _ = self.git_status("cat-file", "blob", blob)
+        if status and promisor.bring(self, [blob]):
+            status, out, _ = self.git_status("cat-file", "blob", blob)
+        try:
+            if not status:
+                with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                    if file.read() == out:
+                        return path
+                write_text(path, out.decode("utf-8", "surrogateescape"))
+        except OSError:
+            return ""
+        return path  # of an earlier time, if the file is not here
 
     def faults(self) -> list[str]:
         """What is wrong with the settings, a sentence each."""
