@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _MARK = re.compile(r"\bm(\d+)z\b")
+_STATUS = re.compile(r"^status: *(\w+)", re.MULTILINE)
+_OVER = ("deprecated", "superseded")
 _ITEM = (".cortex/decisions/", ".cortex/learned/", ".cortex/plans/")
 
 
@@ -26,6 +28,8 @@ class Commits:
         self._blobs: dict[str, set[int]] = {}
         self._reach: dict[str, frozenset[str]] = {}
         self._ever: dict[str, frozenset[int]] = {}
+        self._over: dict[str, bool] = {}
+        self._dead: dict[str, set[int]] = {}
 
     def parents(self, where: Path, commit: str) -> list[str]:
         """The parents of a commit."""
@@ -81,21 +85,45 @@ class Commits:
             self._ever[commit] = frozenset(found)
         return self._ever[commit]
 
+    def over(self, where: Path, commit: str | None) -> set[int]:
+        """The facts whose files say, in a commit, that they no longer count."""
+        if commit is None:
+            return set()
+        self._look(where, commit)
+        return self._dead[commit]
+
+    def carried(self, where: Path, mark: int, old: str | None, head: str) -> bool:
+        """Whether a commit between two has made a file say that its fact no longer counts."""
+        if old == head:
+            return False
+        for commit in self.reach(where, head) - self.reach(where, old):
+            before = [self.over(where, parent) for parent in self.parents(where, commit)] or [set()]
+            if mark in self.over(where, commit) and any(mark not in parent for parent in before):
+                return True
+        return False
+
     def _look(self, where: Path, commit: str) -> None:
         if commit in self._items:
             return
         files: dict[str, set[int]] = {}
+        dead: set[int] = set()
         listing = _git(where, "ls-tree", "-r", "-z", "--full-tree", commit, "--", ".cortex/")
         for entry in listing.split("\0"):
             meta, _, path = entry.partition("\t")
             if path.startswith(_ITEM):
-                files[path] = self._blob(where, meta.split(" ")[2])
+                blob = meta.split(" ")[2]
+                files[path] = self._blob(where, blob)
+                dead |= files[path] if self._over[blob] else set()
+        self._dead[commit] = dead
         self._items[commit] = files
         self._folder[commit] = "\t.cortex/README.md\0" in listing
 
     def _blob(self, where: Path, blob: str) -> set[int]:
         if blob not in self._blobs:
-            self._blobs[blob] = marks_in(_git(where, "cat-file", "blob", blob))
+            text = _git(where, "cat-file", "blob", blob)
+            status = _STATUS.search(text)
+            self._blobs[blob] = marks_in(text)
+            self._over[blob] = bool(status and status[1] in _OVER)
         return self._blobs[blob]
 
 

@@ -249,14 +249,18 @@ class Oracle:
 
     def pushed(self, clone: str) -> None:
         """All that a clone has noted is at the hub, also which of its branches are gone."""
+        self.cleared(clone)
+        for (life, owner), journal in self.journals.items():
+            if owner == clone and any(not (isinstance(e, Fact) and e.local) for e in journal.entries):
+                self.hub[life, owner] = len(journal.entries)
+
+    def cleared(self, clone: str) -> None:
+        """A clone has said which of its branches are gone."""
         state = self.clones[clone]
         living = {*state.lives.values(), *(life for _, life in state.twins.values())}
         for (life, owner), journal in self.journals.items():
             if owner == clone and life not in living and life[1] >= 0:
                 journal.closed = journal.closed or len(journal.entries)
-        for (life, owner), journal in self.journals.items():
-            if owner == clone and any(not (isinstance(e, Fact) and e.local) for e in journal.entries):
-                self.hub[life, owner] = len(journal.entries)
 
     def fetched(self, clone: str) -> None:
         """All that is at the hub is known to a clone."""
@@ -302,6 +306,15 @@ class Oracle:
         where = self.clones[clone].path
         there = self.commits.items(where, head)
         dead = {fact.target for fact in seen if fact.kind == "deletion"} - there
+        # A file says how its fact stands once a commit has made it say so; until then what people said counts.
+        dead |= self.commits.over(where, head)
+        for fact in seen:
+            if fact.kind == "retraction" and fact.target in there:
+                assert head is not None
+                if not self.commits.carried(where, fact.target, fact.commit, head):
+                    dead.add(fact.target)
+            elif fact.kind == "retraction":
+                dead.add(fact.target)
         if self.commits.has_folder(where, head):
             dead |= self.commits.ever(where, head) - there
         return dead
@@ -309,6 +322,6 @@ class Oracle:
     def sees(self, clone: str, branch: str | None, head: str | None) -> set[int]:
         """The facts that count on a branch (None: on a detached HEAD) at a commit."""
         seen = self._seen(clone, branch, head)
-        marks = {fact.mark for fact in seen if fact.kind != "deletion"}
+        marks = {fact.mark for fact in seen if not fact.target}
         marks |= self.commits.items(self.clones[clone].path, head)
         return marks - self._dead(seen, clone, head)

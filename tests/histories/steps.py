@@ -61,6 +61,18 @@ def _note(world: World, place: Place, kind: str) -> None:
     world.note(_name(world, place), kind)
 
 
+@step
+def _retract(world: World, place: Place, which: str) -> None:
+    world.retract(_name(world, place), int(which))
+
+
+@step
+def _fold(world: World, place: Place) -> None:
+    """Our own clearing up, of refs of branches that are gone."""
+    world.run(place.clone, "gc")
+    world.oracle.cleared(place.clone)
+
+
 def _name(world: World, place: Place) -> str:
     return next(name for name, other in world.places.items() if other is place)
 
@@ -345,8 +357,7 @@ def _take(world: World, place: Place, branch: str) -> None:
 
 @step
 def _sync(world: World, place: Place) -> None:
-    world.send(place.clone)
-    world.receive(place.clone)
+    world.sync(place.clone)
 
 
 @step

@@ -14,6 +14,8 @@ from cortex_git.main import main
 from cortex_git.memory import Memory
 from cortex_git.setup.clone import settle
 
+from cortex_git.views.standing import fold
+
 from .driver import Driver, HookCall
 from .facts import marks_in
 from .oracle import CloneState, Fact, Oracle
@@ -111,7 +113,7 @@ class World:
         self.oracle = Oracle()
         self.places: dict[str, Place] = {}
         self.marks = 0
-        self.kinds: dict[int, str] = {}
+        self.ids: dict[int, str] = {}
         self.origins: dict[tuple[str, str], str | None] = {}
         """By clone and branch: the branch that it was made from."""
         self.hooks_seen = 0
@@ -220,13 +222,23 @@ class World:
         """Have the program record something, as a command does."""
         place = self.places[name]
         self.marks += 1
-        self.kinds[self.marks] = kind
         memory = self.memory(name)
         event = Event(_TYPES[kind], _TEXTS[kind].format(self.marks), time=memory.env.now(), agent="user", layer="user")
         memory.record([event])
+        self.ids[self.marks] = event.id
         fact = Fact(self.marks, kind, place.branch() or "", place.head())
         self.oracle.note(place.clone, place.branch(), place.head(), fact)
         return self.marks
+
+    def retract(self, name: str, which: int) -> None:
+        """Have somebody take back one of the facts that are seen in a place."""
+        place = self.places[name]
+        seen = sorted(self.oracle.sees(place.clone, place.branch(), place.head()))
+        if seen:
+            mark = seen[which % len(seen)]
+            self.run(name, "retract", self.ids[mark])
+            fact = Fact(0, "retraction", place.branch() or "", place.head(), target=mark)
+            self.oracle.note(place.clone, place.branch(), place.head(), fact)
 
     def check(self, name: str, *, whole: bool = False) -> None:
         """Compare what is seen in a place, with `whole` on every branch of its clone, with what ought to be."""
@@ -252,11 +264,11 @@ class World:
 
     def _visible(self, memory: Memory, rev: str | None) -> set[int]:
         events = memory.visible(rev)
-        dead = {event.target for event in events if event.type == model.RETRACTED}
+        standing = fold(events)
         return {
             mark
             for event in events
-            if event.type in _TYPES.values() and event.id not in dead
+            if event.type in _TYPES.values() and not standing.dead(event.id)
             for mark in marks_in(event.content)
         }
 
@@ -282,28 +294,21 @@ class World:
         blobs = [line.split(" ")[0] for line in objects.splitlines() if " " in line and len(line.split(" ")[1]) > 3]
         return {mark for blob in blobs for mark in marks_in(place.git("cat-file", "blob", blob))}
 
-    def send(self, name: str) -> None:
-        """Push a clone's own shared notes refs to the hub."""
+    def sync(self, name: str) -> None:
+        """Send what a clone has noted to the hub, and fetch what the others have."""
         place = self.places[name]
-        self.memory(name).writer().close()
-        refs = [ref for ref in self.own_refs(name) if ref.startswith("refs/notes/cortex/")]
-        if refs:
-            place.git("push", "-q", "--no-verify", "origin", *(f"{ref}:{ref}" for ref in refs))
+        # Only for this moment, since each merge and each push would share in the background otherwise.
+        place.git("config", "remote.origin.cortexShare", "true")
+        self.run(name, "sync")
+        place.git("config", "--unset", "remote.origin.cortexShare")
         self.oracle.pushed(place.clone)
-
-    def receive(self, name: str) -> None:
-        """Fetch all notes refs of the hub."""
-        place = self.places[name]
-        place.git("fetch", "-q", "--no-tags", "origin", "+refs/notes/cortex/*:refs/cortex/remotes/origin/*")
         self.oracle.fetched(place.clone)
 
     def finish(self) -> None:
         """At the end: all agree on what each commit sees, nothing is lost, and every repository is sound."""
         firsts = [name for name, place in self.places.items() if name == place.clone]
-        for name in firsts:
-            self.send(name)
-        for name in firsts:
-            self.receive(name)
+        for name in [*firsts, *firsts]:
+            self.sync(name)
         for name in self.places:
             self.check(name, whole=name in firsts)
         for name in firsts:
