@@ -103,7 +103,8 @@ def test_the_same_correction_on_two_branches_merges(team: TestRepo) -> None:
     team.git("merge", "-q", "--no-edit", "main", check=False)
     path = team.git("diff", "--name-only", "--diff-filter=U")
     assert path.startswith(".cortex/decisions/")
-    assert "<<<<<<< HEAD\nstatus: superseded\n" in team.read(path)
+    text = team.read(path)
+    assert text.index("\n<<<<<<< ") < text.index("\nstatus: superseded\n") < text.index("\nstatus: deprecated\n")
 
 
 def test_the_file_tells_a_clone_without_notes(team: TestRepo, tmp_path: Path) -> None:
@@ -286,7 +287,7 @@ def step(repo: TestRepo, dice: random.Random, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "steps"), [(1, 12), (2, 12), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(3, 15))]
+    ("seed", "steps"), [(1, 15), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(2, 15))]
 )
 def test_the_snapshot_and_a_whole_read_agree(team: TestRepo, seed: int, steps: int) -> None:
     """Whatever is corrected, committed, merged, reverted: carried from step to step, all stands as in a whole read.

@@ -9,6 +9,7 @@ import os
 
 from cortex_git.projections.document import DECISIONS
 from cortex_git.projections.reading import parse
+from cortex_git.store import promisor
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.views.settled import Written
 from cortex_git.views.standing import birth_status
@@ -72,8 +73,12 @@ class Statuses:
         if (old, head, path) not in self._changes:
             is_known = bool(old) and not self._repo.git_status("cat-file", "-e", f"{old}^{{commit}}")[0]
             span = [head, f"^{old}"] if is_known else [head]
-            out = os.fsdecode(self._repo.git(*_LOG, *span, "--", path))
-            metas = [field.strip().split(" ") for field in out.split("\0") if field.strip().startswith(":")]
+            if promisor.remotes(self._repo):
+                promisor.bring_trees(self._repo, span)
+            # Where trees are missing, nothing is known to have been carried: then it counts, which is what was said.
+            status, out, _ = self._repo.git_status(*_LOG, *span, "--", path)
+            fields = [] if status else os.fsdecode(out).split("\0")
+            metas = [field.strip().split(" ") for field in fields if field.strip().startswith(":")]
             known = self._read({f"{path} {blob}": blob for meta in metas for blob in meta[2:4] if blob.strip("0")})
             steps = [(_state(known.get(meta[2])), _state(known.get(meta[3]))) for meta in metas]
             self._changes[old, head, path] = steps
