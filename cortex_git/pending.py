@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.events import codec, model
-from cortex_git.projections.document import LEARNED, ids_of, plan_key
+from cortex_git.projections.document import LEARNED, PLANS, ids_of, plan_key
 from cortex_git.store import align, history, keys
 from cortex_git.store.locking import keep_json, read_json
 
@@ -89,6 +89,22 @@ def _born_otherwise(events: list[Event], standing: Standing) -> dict[str, State]
     """The state of those events that were accepted before a commit ever held them."""
     accepted = (event for event in events if event.id in standing.accepted)
     return {event.id: ("accepted", "") for event in accepted if standing.status(event) == "accepted"}
+
+
+def buried(memory: Memory) -> dict[str, set[str]]:
+    """The item files at HEAD with something in them that was purged, and its ids: the next commit takes it out."""
+    ids = memory.purged().ids
+    _, head = memory.position()
+    if not ids or head is None:
+        return {}
+    from cortex_git.projections.items import events_of
+
+    files, ever = memory.items(head), memory.held(head)
+    found = {path: ids.intersection(ever.get(path, ())) for path in files}
+    plans = {path: blob for path, blob in files.items() if path.startswith(PLANS)}
+    for path, data in memory.contents(plans).items():
+        found[path] = ids.intersection(event.id for event in events_of({path: data}))
+    return {path: set(gone) for path, gone in found.items() if gone}
 
 
 def settle(memory: Memory) -> None:

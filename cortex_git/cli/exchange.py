@@ -13,7 +13,7 @@ from cortex_git.env import Env
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.store import refs, remotes, sharing, transport
+from cortex_git.store import purge, refs, remotes, sharing, transport
 from cortex_git.store.repo import Repo
 
 _NEWEST = 5
@@ -68,6 +68,8 @@ def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
     before = dict(memory.refs())
     came = sharing.fetch(memory.repo, memory.backend, done.remote, limit)
     remotes.note(memory.repo, done.remote, remotes.FETCH, memory.env.clock(), came.problem)
+    anew = purge.honour(memory.repo, memory.backend).commits
+    before = {name: anew.get(tip, tip) for name, tip in before.items()}
     memory.forget_refs()
     new = {name: tip for name, tip in memory.refs().items() if before.get(name) != tip}
     if not memory.repo.clone or not new:
@@ -83,11 +85,13 @@ def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
 def _send(memory: Memory, done: Exchange, limit: float) -> None:
     repo, backend = memory.repo, memory.backend
     every = sharing.lines(repo, backend, done.remote)
-    if not refs.purged(repo).ids:  # else a ref may be meant to lack something
+    anew = purge.rewritten(repo, done.remote)
+    if not anew:  # else a ref may be meant to lack something
         done.restored = len(sharing.restore(backend, every))
         done.restored += len(sharing.rejoin(repo, backend, every, memory.env.clock()))
     wanted = sharing.signed(repo, backend, done.remote, sharing.everything(every))
-    sent = sharing.send(repo, done.remote, wanted, every, limit)
+    sent = sharing.send(repo, done.remote, wanted, every, limit, anew)
+    purge.sent(repo, done.remote, sent.accepted)
     remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
     memory.forget_refs()
     old = [line.known for line in every if line.known and line.key]

@@ -11,7 +11,7 @@ from cortex_git.cli.tree import cortex_files
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 from cortex_git.memory import Memory
-from cortex_git.pending import Pending, pending
+from cortex_git.pending import Pending, buried, pending
 from cortex_git.projections import pages, stage, worktree
 from cortex_git.projections.document import is_item
 from cortex_git.store.open import open_backend
@@ -40,7 +40,9 @@ def project(context: click.Context, check: bool, commits: bool, as_json: bool) -
     else:
         faults: list[str] = []
         _drop_edited_pages(memory, repo)
-        paths = stage.stage(repo, memory.backend, memory.config, coming, states=coming.states, faults=faults)
+        paths = stage.stage(
+            repo, memory.backend, memory.config, coming, states=coming.states, buried=buried(memory), faults=faults
+        )
         for fault in faults:
             warn(memory.env, fault)
         if commits and paths:

@@ -64,6 +64,7 @@ _SECTIONS = {
         "verify": ("verify", "Check `.cortex/` in a checkout alone, for CI."),
         "doctor": ("doctor", "What is wrong with the set-up, and the cure."),
         "gc": ("upkeep", "Fold away the refs of branches that are gone."),
+        "purge": ("upkeep", "Remove memories for good, and keep them away."),
         "completion": ("completion", "The completion script of a shell."),
     },
 }

@@ -8,11 +8,15 @@ from collections.abc import Iterator
 
 import click
 
+from cortex_git.cli import text
 from cortex_git.cli.command import Command, json_option
 from cortex_git.cli.opening import open_memory
-from cortex_git.cli.terminal import one_line, write_json
+from cortex_git.cli.selection import SHORTEST
+from cortex_git.cli.terminal import ask, is_interactive, one_line, write_json
 from cortex_git.env import Env
-from cortex_git.errors import CortexError
+from cortex_git.errors import CortexError, UsageError
+from cortex_git.events import codec
+from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.store import fold
 from cortex_git.store.locking import Lock
@@ -76,3 +80,59 @@ def _locked(memory: Memory) -> Iterator[None]:
         if not lock.acquire(_PATIENCE):
             raise CortexError("another process is storing memories; try again in a moment")
         yield
+
+
+@click.command(cls=Command)
+@click.argument("ids", nargs=-1, required=True, metavar="ID…")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--undo", is_flag=True, hidden=True)
+@json_option
+@click.pass_obj
+def purge(env: Env, ids: tuple[str, ...], yes: bool, undo: bool, as_json: bool) -> None:
+    """Remove memories for good: from every ref of this clone, its copies of others', and all that is kept beside.
+
+    Their ids, and only those, stay as tombstones: no transcript that is read again and no other clone brings them
+    back. Cannot be undone. For a memory that is merely wrong there is `git cortex retract`.
+
+    The file of a memory under `.cortex/` is taken out by the next commit; older commits keep it, and other clones
+    and hosts keep what they were sent until they do their part. What that is, is said at the end.
+    """
+    if undo:
+        raise CortexError("what was purged is gone and nothing brings it back; record it anew, in other words")
+    memory = open_memory(env)
+    found = [_named_event(memory, id) for id in dict.fromkeys(ids)]
+    if not as_json:
+        for id, event in found:
+            what = f"{text.label(event)}: {one_line(text.headline(event))}" if event else "not here, but to stay away"
+            env.stdout.write(f"[{id[:SHORTEST]}] {what}\n")
+        env.stdout.flush()
+    _consent(env, len(found), yes)
+    from cortex_git.cli import purging
+
+    report = purging.purge(memory, [id for id, _ in found], [event for _, event in found if event])
+    if as_json:
+        write_json(env, report.as_dict())
+    else:
+        for line in report.lines():
+            env.stdout.write(line + "\n")
+
+
+def _named_event(memory: Memory, id: str) -> tuple[str, Event | None]:
+    """An event by the start of its id; one that is not here by its whole id, so that it stays away."""
+    try:
+        event = memory.find(id)
+    except CortexError:
+        if codec.is_id(id):
+            return id, None
+        raise
+    return event.id, event
+
+
+def _consent(env: Env, count: int, yes: bool) -> None:
+    if yes:
+        return
+    what = "this memory" if count == 1 else f"these {count} memories"
+    if not is_interactive(env):
+        raise UsageError(f"purging cannot be undone, by nothing; look at {what}, then confirm with --yes")
+    if not ask(env, f"Remove {what} for good? This cannot be undone, by nothing.", default=False):
+        raise CortexError("nothing was changed")

@@ -47,7 +47,7 @@ def start(memory: Memory) -> bool:
 
 def fetch(memory: Memory, names: Sequence[str]) -> None:
     """Fetch from these remotes; a failure is in the log and in `git cortex status`."""
-    from cortex_git.store import sharing
+    from cortex_git.store import purge, sharing
     from cortex_git.store.transport import FETCH_LIMIT
 
     for name in names:
@@ -55,5 +55,6 @@ def fetch(memory: Memory, names: Sequence[str]) -> None:
             continue
         came = sharing.fetch(memory.repo, memory.backend, name, FETCH_LIMIT / len(names))
         remotes.note(memory.repo, name, remotes.FETCH, memory.env.clock(), came.problem)
+        purge.honour(memory.repo, memory.backend)
         if came.problem:
             log(memory.repo, f"git {EVENT}: {name}: {came.problem}", memory.env)

@@ -12,7 +12,7 @@ import time
 from cortex_git.errors import CortexError
 from cortex_git.hook.entry import TimeIsUp
 from cortex_git.hook.journal import log, store_waiting
-from cortex_git.store import keys, lineage, remotes, sharing
+from cortex_git.store import keys, lineage, purge, remotes, sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,8 +86,13 @@ def _send(memory: Memory, remote: str, commits: Sequence[str], deadline: float) 
     wanted = sharing.belonging(memory.repo, every, commits)
     if not wanted:
         return None
+    if purge.is_due(memory.repo):
+        raise CortexError("something was purged in another clone and is still in this one")
     wanted = sharing.signed(memory.repo, memory.backend, remote, wanted)
-    return sharing.send(memory.repo, remote, wanted, every, max(0.1, deadline - time.monotonic()))
+    anew = purge.rewritten(memory.repo, remote)
+    sent = sharing.send(memory.repo, remote, wanted, every, max(0.1, deadline - time.monotonic()), anew)
+    purge.sent(memory.repo, remote, sent.accepted)
+    return sent
 
 
 def _warn(memory: Memory, text: str) -> None:
