@@ -14,6 +14,7 @@ from cortex_git.store import align, history, keys, notes, promisor, refs, remote
 from cortex_git.store.head import find
 from cortex_git.store.held import changes, has_removed, held
 from cortex_git.store.open import open_backend
+from cortex_git.store.recall import Recall
 from cortex_git.store.repo import require
 from cortex_git.views.settled import settle
 from cortex_git.views.standing import fold, unique
@@ -39,7 +40,6 @@ STAYING = (model.PLAN, model.STEP)
 """The types that are seen on their own branch only."""
 PATIENCE = 2.0
 """How long a drain waits for another one, in seconds; what it then leaves is taken by the next."""
-_CACHED = 4 * 1024 * 1024
 _AHEAD = 24 * 3600.0
 """So far ahead of the clock, in seconds, a date may be: clocks differ."""
 _LIVES = 16
@@ -60,11 +60,9 @@ class Memory:
         """Id to time of the events that were met and set aside, since they are dated in the future."""
         self._refs: Tips | None = None
         self._purged: Tombstones | None = None
+        self._recall = Recall(repo, backend)
         self._changes: dict[tuple[str | None, str | None], Change] = {}
-        self._segments: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
-        self._blobs: dict[str, bytes] = {}
         self._statuses = Statuses(repo, self.contents)
-        self._weight = 0
 
     @classmethod
     def open(cls, env: Env, prefer: str = "pygit2") -> Memory:
@@ -125,6 +123,7 @@ class Memory:
         done = drain(self.repo, self.backend, self.config, patience=patience)
         if done.refs is not None:
             self._refs = done.refs
+            self._recall.take_in(done.wrote)
         return done.faults
 
     def write(
@@ -138,6 +137,8 @@ class Memory:
     def follow(self, writer: notes.Writer) -> None:
         """Take over the refs as a writer has left them."""
         self._refs = writer.refs
+        self._recall.take_in(writer.wrote)
+        writer.wrote = []
 
     def writer(self) -> notes.Writer:
         """A writer that starts from the refs as they were read here. Forget them after using it."""
@@ -237,18 +238,8 @@ class Memory:
         return self._purged
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The contents of blobs. A few MiB of them are kept: one hook looks at the same new ones more than once."""
-        missing: list[str] = []
-        for id in dict.fromkeys(ids):
-            if id in self._blobs:
-                yield id, self._blobs[id]
-            else:
-                missing.append(id)
-        for id, data in self.backend.blobs(missing):
-            self._weight += len(data)
-            if self._weight <= _CACHED:
-                self._blobs[id] = data
-            yield id, data
+        """The contents of blobs."""
+        return self._recall.blobs(ids)
 
     def fetch(self, ids: Iterable[str]) -> None:
         """Have blobs at hand that will be asked for in several places."""
@@ -273,10 +264,11 @@ class Memory:
 
     def segments_between(self, moved: Mapping[str, tuple[str, str]]) -> dict[str, tuple[list[str], list[str]]]:
         """For each ref and its tips before and after: the segments that came, and those that went."""
-        new = {ref: pair for ref, pair in moved.items() if pair not in self._segments}
-        found = align.changed_blobs(self.repo, new)
-        self._segments.update((moved[ref], lists) for ref, lists in found.items())
-        return {ref: self._segments[pair] for ref, pair in moved.items()}
+        return self._recall.between(moved)
+
+    def segments(self, tips: Mapping[str, str]) -> dict[str, list[str]]:
+        """The segments of refs, given the tip of each."""
+        return self._recall.segments(tips)
 
     def items(self, commit: str | None) -> dict[str, str]:
         """Path to blob id of the item files of a commit; None is the time before any."""

@@ -14,6 +14,7 @@ from cortex_git.memory import crosses, is_deletion
 from cortex_git.projections.items import FOLDER, PLANS, events_of, planned
 from cortex_git.store import keys
 from cortex_git.store.locking import keep_json, read_json
+from cortex_git.store.process import GitError
 from cortex_git.views.essence import KEPT, Essence, Incomplete
 from cortex_git.views.standing import fold
 
@@ -156,7 +157,7 @@ class _Snapshot:
         elif (self._head, self._tips) != (head, tips):
             try:
                 changed = self._step(head, tips)
-            except Incomplete:
+            except (GitError, Incomplete):  # the commit that was seen last may be gone from the repository
                 self._restart(head, tips)
             else:
                 self._save(head, tips, changed)
@@ -169,7 +170,7 @@ class _Snapshot:
                 raise Incomplete("nothing is kept")
             self._essence = Essence.from_json(kept)
             self._step(head, tips)
-        except (Incomplete, KeyError, TypeError, ValueError):
+        except (GitError, Incomplete, KeyError, TypeError, ValueError):
             self._make_anew(head, tips, self._essence.outside if self._essence else ())
         else:
             self._save(head, tips, True)
@@ -201,8 +202,7 @@ class _Snapshot:
             if removed:
                 essence.drop(ref, removed)
         new = [(ref, blob) for ref, (added, _) in between.items() for blob in added]
-        whole = self._memory.backend.segments(came.values())
-        new += ((ref, blob) for ref, tip in came.items() for blob in whole[tip])
+        new += ((ref, blob) for ref, blobs in self._memory.segments(came).items() for blob in blobs)
         self._memory.fetch([*(blob for _, blob in new), *change.present.values()])
         self._read(new)
         self._step_items(change)

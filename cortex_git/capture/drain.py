@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
     from cortex_git.store.listing import Tips
+    from cortex_git.store.notes import Wrote
     from cortex_git.store.repo import Repo
 
 BUDGET = 4.0
@@ -46,12 +47,13 @@ _DETACHED = "HEAD"
 class Drained:
     """What a drain did: how many events it stored, what went wrong, and how all notes refs stand if it moved any."""
 
-    __slots__ = ("events", "faults", "refs")
+    __slots__ = ("events", "faults", "refs", "wrote")
 
     def __init__(self) -> None:
         self.events = 0
         self.faults: list[str] = []
         self.refs: Tips | None = None
+        self.wrote: list[Wrote] = []
 
 
 def drain(repo: Repo, backend: Backend, config: Config, *, patience: float) -> Drained:
@@ -157,6 +159,7 @@ class _Drain:
             writer = notes.Writer(self._repo, self._backend, self._config)
             writer.write(events)
             self._done.refs = writer.refs
+            self._done.wrote += writer.wrote
             self._done.events += sum(map(len, events.values()))
             self._state.remember(event.id for group in events.values() for event in group)
         self._state.save()

@@ -17,7 +17,7 @@ from cortex_git.store.tied import Tied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from cortex_git.store.backend import Backend
@@ -101,6 +101,8 @@ def visible(repo: Repo, backend: Backend, refs: Mapping[str, str], key: str, hea
     """The refs that the branch with this key sees at this commit (None: nothing is committed yet)."""
     part = f"/{key}/"
     own = {name: tip for name, tip in refs.items() if part in name and keys.key_in(name) == key}
+    if keys.is_detached(key):  # what others say there is of no branch, so it is not ours either
+        own = {name: tip for name, tip in own.items() if keys.is_ours(repo, name)}
     if head is None or len(refs) == len(own):
         return Visible(own, None)
     return Visible(own, _reached(repo, backend, refs if isinstance(refs, Tips) else Tips.of(refs), key, head))
@@ -114,11 +116,12 @@ def _reached(repo: Repo, backend: Backend, refs: Tips, own: str, head: str) -> R
     path = os.path.join(repo.home, "cache", "reached")
     kept: dict[str, str] = read_json(path + ".json")
     # A commit has what its only parent has, and no anchor of another branch can name one that has just been made.
-    parent = history.parent_of_step(repo, head)
+    parent = history.parent_of_step(repo, head) if own == keys.settled(repo, repo.branch()) else None
     serial = kept.get(f"{head} {stamp}") or kept.get(f"{parent} {stamp}", "")
 
     def look_up() -> dict[str, str]:
-        foreign = {name: tip for name, tip in refs.items() if keys.key_in(name) != own}
+        theirs = keys.is_detached(own)
+        foreign = {n: t for n, t in refs.items() if keys.key_in(n) != own or (theirs and not keys.is_ours(repo, n))}
         return _look_up_reached(repo, backend, foreign, head, living)
 
     found = Reached(path, serial, look_up)
@@ -199,11 +202,28 @@ def _kept(repo: Repo, refs: Mapping[str, str]) -> Tied:
     return kept
 
 
+def note(repo: Repo, wrote: Sequence[tuple[str, str | None, str, str]]) -> None:
+    """Keep what notes commits say that were just put on refs: of each its ref, the tip before, its id and message."""
+    groups: dict[str, list[tuple[str, str | None, str, str]]] = {}
+    for entry in wrote:
+        groups.setdefault(keys.key_in(entry[0]), []).append(entry)
+    for group in groups.values():
+        kept = Tied(repo, {ref: tip for ref, _, tip, _ in group})
+        for ref, old, tip, message in group:
+            if kept.tip(ref) == (old or ""):
+                lines = [line.partition(": ") for line in message.splitlines()[1:]]
+                said = {name: value.strip() for name, _, value in lines}
+                anchor, upto, closed = (said.get(name, "").split(" ")[-1] for name in _NAMES)
+                commits = {tip: (old or "", anchor, upto, closed)}
+                kept.set(ref, _extended(kept.get(ref), tip, commits))
+        kept.keep()
+
+
 def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str, str]]:
     """Notes commits that are not kept yet: id to first parent, anchor, upto, closed."""
-    # A tip that is kept here and gone from the repository is passed over by --ignore-missing.
+    # A tip that is kept here and gone from the repository is passed over by --ignore-missing, which counts for what comes after it.
     request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(known)))]) + "\n"
-    log = ("-c", "log.showSignature=false", "log", "--stdin", "--ignore-missing", f"--format={_FORMAT}")
+    log = ("-c", "log.showSignature=false", "log", "--ignore-missing", "--stdin", f"--format={_FORMAT}")
     out = repo.git(*log, input=request.encode())
     found: dict[str, tuple[str, str, str, str]] = {}
     for line in out.decode("utf-8", "replace").split("\n"):

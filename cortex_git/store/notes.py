@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
 
+    Wrote = tuple[str, str | None, str, Sequence[bytes]]
+
 SEGMENT = 200
 """The most events that one blob holds; a longer flush is several blobs."""
 _TRIES = 100
@@ -58,6 +60,8 @@ class Writer:
         self._config = config
         self.refs = all_refs(repo, backend) if refs is None else Tips.of(refs)
         """All notes refs, kept up to date with what is written here."""
+        self.wrote: list[Wrote] = []
+        """What was put on refs: the tip before and after, and the segments. Nobody need ask git for these."""
 
     def key(self, branch: str | None, commit: str | None = None) -> str:
         """The key of a branch, written down if it is new; a copied branch gets what its original sees.
@@ -193,6 +197,11 @@ class Writer:
                 continue
             for update, tip in zip(updates, tips, strict=True):
                 self.refs[update.ref] = tip
+                self.wrote.append((update.ref, update.old, tip, update.blobs))
+            align.note(
+                self._repo,
+                [(update.ref, update.old, tip, update.message) for update, tip in zip(updates, tips, strict=True)],
+            )
             guard.keep(self._repo, self._backend, left)
             return
         raise CortexError("the memory's refs are being written by too many processes at once; it will be tried again")
