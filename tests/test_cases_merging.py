@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -203,3 +204,63 @@ def test_project_in_a_checkout_without_a_memory(team: TestRepo, tmp_path: Path) 
     assert "0 errors, 0 notices" in runner.run("verify", "--strict").out
     assert "" == runner.git("status", "--porcelain")
     assert runner.run("status", check=False).status != 0
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["driver", "no driver"])
+def test_states_that_moved_on_after_a_squash_merge(team: TestRepo, known: bool) -> None:
+    """An item that main has as it was born and the branch as superseded: settled here, a conflict on a host."""
+    team.git("switch", "-qc", "one")
+    team.run("decide", "Use files")
+    team.commit({"one": "1\n"})
+    team.git("switch", "-q", "main")
+    team.git("merge", "-q", "--squash", "one")
+    team.git("commit", "-q", "-m", "squashed")
+    team.git("switch", "-q", "one")
+    (old,) = (event["id"] for event in json.loads(team.run("log", "--json", "--type", "decision").out))
+    team.run("supersede", old, "--by", "Use SQLite")
+    team.commit({"two": "2\n"})
+    if not known:
+        (team.path / ".git" / "info" / "attributes").unlink()
+    team.git("merge", "-q", "--no-edit", "main", check=known)
+
+    files = {path: data.decode() for path, data in files_at(team).items() if "use-files" in path}
+    if known:
+        assert ["superseded"] == [text.partition("status: ")[2].partition("\n")[0] for text in files.values()]
+        assert untouched(team)
+    else:
+        assert "<<<<<<< " in "".join(team.read(path) for path in files)
+
+
+def test_states_that_contradict_each_other_conflict(team: TestRepo) -> None:
+    """Two branches that supersede one decision differently are for their people to settle."""
+    team.run("decide", "Use files")
+    team.commit({"one": "1\n"})
+    (old,) = (event["id"] for event in json.loads(team.run("log", "--json", "--type", "decision").out))
+    team.git("branch", "one")
+    for name, text in (("main", "Use SQLite"), ("one", "Use paper")):
+        team.git("switch", "-q", name)
+        team.run("supersede", old, "--by", text)
+        team.commit({text: "2\n"})
+    team.git("merge", "-q", "--no-edit", "main", check=False)
+
+    conflicts = team.git("diff", "--name-only", "--diff-filter=U").splitlines()
+    assert 1 == len(conflicts) and "use-files" in conflicts[0]
+    assert "<<<<<<< ours" in team.read(conflicts[0])
+    assert [] == [name for name in os.listdir(team.path) if name.startswith(".merge_file")]
+    assert "conflict" in team.run("verify", check=False).out
+
+
+def test_init_brings_the_merge_drivers_up_to_date(team: TestRepo) -> None:
+    """What an earlier version left is found by doctor and replaced by init; uninstall leaves nothing."""
+    attributes = team.path / ".git" / "info" / "attributes"
+    right = attributes.read_text()
+    attributes.write_text(right.replace("/.cortex/briefing.md", "/.cortex/former.md"))
+    team.git("config", "merge.cortex-pages.driver", "true")
+    assert "merges do not treat .cortex/" in team.run("doctor", check=False).out
+    team.run("init")
+
+    assert sorted(right.splitlines()) == sorted(attributes.read_text().splitlines())
+    assert "merges do not treat .cortex/" not in team.run("doctor", check=False).out
+    team.run("uninstall")
+    assert "merge.cortex" not in team.git("config", "--local", "--list")
+    assert not attributes.exists()

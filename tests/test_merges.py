@@ -184,7 +184,7 @@ def rebased(trial: Trial) -> None:
 
 def _newest(trial: Trial, branch: str) -> set[str]:
     """The items that the last commit of a branch has added."""
-    out = trial.repo.git("show", "--format=", "--name-only", "--diff-filter=A", branch)
+    out = trial.repo.git("show", "--format=", "--name-only", "--no-renames", "--diff-filter=A", branch)
     return {path for path in out.splitlines() if items.is_item(path)}
 
 

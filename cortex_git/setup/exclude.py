@@ -11,6 +11,12 @@ from cortex_git.setup import blocks
 EXCLUDE, ATTRIBUTES = "exclude", "attributes"
 
 
+def lines(common_dir: str, name: str = EXCLUDE) -> list[str]:
+    """The lines in our block. Raises OSError."""
+    path = _path(common_dir, name)
+    return (blocks.content(path.read_bytes() if path.exists() else b"") or "").splitlines()
+
+
 def put(common_dir: str, patterns: Sequence[str], dropped: Sequence[str] = (), name: str = EXCLUDE) -> bool:
     """Add lines to our block and drop others; returns whether the file changed. Raises OSError, CortexError."""
     path = _path(common_dir, name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
-from cortex_git.setup import claude, clone, githooks, program, rules
+from cortex_git.setup import claude, clone, githooks, merges, program, rules
 from cortex_git.store.repo import Repo
 
 
@@ -21,7 +21,7 @@ class Finding:
 
 def check(repo: Repo, env: Env) -> list[Finding]:
     """Everything that is wrong with what `init` put in."""
-    return [*_program(repo), *_clone(repo), *_hooks(repo), *_claude(repo, env), *_rules(repo)]
+    return [*_program(repo), *_clone(repo), *_hooks(repo), *_merges(repo), *_claude(repo, env), *_rules(repo)]
 
 
 def inactive_hooks(repo: Repo) -> str:
@@ -53,6 +53,13 @@ def _hooks(repo: Repo) -> list[Finding]:
     texts = githooks.advice(repo, githooks.inspect(repo))
     otherwise = f"If they are run in some other way: git config {program.SILENCE} ignore\n"
     return [Finding(first, lines + otherwise) for first, _, lines in (text.partition("\n") for text in texts)]
+
+
+def _merges(repo: Repo) -> list[Finding]:
+    missing = merges.missing(repo)
+    if not missing:
+        return []
+    return [Finding(f"merges do not treat .cortex/ as they ought to ({missing[0]}); run `git cortex init`")]
 
 
 def _claude(repo: Repo, env: Env) -> list[Finding]:
