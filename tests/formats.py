@@ -62,3 +62,9 @@ def settings(options: Sequence[str]) -> list[tuple[str, str]]:
         ("remote.origin.promisor", "true"),
         ("remote.origin.partialCloneFilter", "blob:none"),
     ]
+
+
+def reads_hook_settings() -> bool:
+    """Whether this git runs hooks from its settings, too."""
+    said = subprocess.run(["git", "version"], capture_output=True, text=True).stdout.split()[2].split(".")
+    return (int(said[0]), int(said[1])) >= (2, 54)

@@ -123,7 +123,7 @@ def _kept_archives(repo: Repo, archives: Mapping[str, str]) -> dict[str, dict[st
 def _archive_commits(repo: Repo, tips: Iterable[str], known: Iterable[str]) -> dict[str, tuple[list[str], str]]:
     """Id to parents and folded refs of the commits of archives that are not kept yet."""
     request = "\n".join([*sorted(set(tips)), *(f"^{tip}" for tip in sorted(set(known)))]) + "\n"
-    log = ("-c", "log.showSignature=false", "log", "--stdin", "--first-parent", "--ignore-missing")
+    log = ("-c", "log.showSignature=false", "log", "--ignore-missing", "--stdin", "--first-parent")
     out = repo.git(*log, f"--format={_FOLDED}", input=request.encode())
     lines = (line.split("\0") for line in out.decode("utf-8", "replace").splitlines())
     return {parts[0]: (parts[1].split(" "), parts[2]) for parts in lines if len(parts) == 3}

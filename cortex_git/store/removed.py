@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cortex_git.store.repo import Repo
 
 _LOG = (
-    "-c", "log.showSignature=false", "log", "--stdin", "--full-history", "-m", "--no-renames", "--diff-filter=D",
-    "--raw", "--no-abbrev", "-z", "--format=%x00%H",
+    "-c", "log.showSignature=false", "log", "--ignore-missing", "--stdin", "--full-history", "-m", "--no-renames",
+    "--diff-filter=D", "--raw", "--no-abbrev", "-z", "--format=%x00%H",
 )  # fmt: skip
 _LATEST = 32
 
@@ -49,7 +49,7 @@ def _scan(repo: Repo, commit: str, kept: dict[str, Any], folders: Sequence[str])
     tips = sorted(set(repo.git("for-each-ref", "--format=%(objectname)", "refs/heads").decode("ascii").split()))
     known = {*kept["seen"], *kept["latest"]}
     request = [*(tip for tip in (*tips, commit) if tip not in known), *(f"^{tip}" for tip in sorted(known))]
-    out = repo.git(*_LOG, "--ignore-missing", "--", *folders, input=_lines(request), variables=AS_STORED)
+    out = repo.git(*_LOG, "--", *folders, input=_lines(request), variables=AS_STORED)
     at = meta = ""
     for field in os.fsdecode(out).split("\0"):
         text = field.strip("\n")

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from cortex_git.config import Config
 
 _SETTINGS = ".cortex/config.toml"
+_BUILDS = (
+    ("GITHUB_WORKSPACE", "GITHUB_HEAD_REF"),
+    ("CI_PROJECT_DIR", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_BRANCH"),
+)
+"""What build servers call the folder with their checkout, and in it the branch."""
 _HEX = frozenset("0123456789abcdef")
 # What a partial clone lacks is never fetched in passing, object by object (promisor.py). Only git >= 2.44 knows how to
 # leave it be; an older one is kept from it by the lack of a protocol, and then fails.
@@ -104,8 +109,18 @@ class Repo:
         return self._asked
 
     def branch(self) -> str | None:
-        """The branch checked out here, or None if HEAD is detached. During a rebase, the branch that is rebased."""
-        return self.branch_of(self.head_line())
+        """The branch checked out here, or None if HEAD is detached. During a rebase, the branch that is rebased.
+
+        A build server checks out a commit; it is the branch for which it builds that counts.
+        """
+        return self.branch_of(self.head_line()) or self._branch_of_build()
+
+    def _branch_of_build(self) -> str | None:
+        for place, *names in _BUILDS:
+            folder = self._variables.get(place)
+            if folder and os.path.realpath(folder) == self.work_tree:
+                return next((self._variables[name] for name in names if self._variables.get(name)), None)
+        return None
 
     def branch_of(self, head_line: str) -> str | None:
         """The branch that a raw line of HEAD names, seen from this work tree."""
@@ -155,7 +170,8 @@ class Repo:
         Raises GitError if the file cannot be written.
         """
         if value is not None:
-            self.git("config", "--local", name, value)
+            # After `git branch -M` over a branch that was there, settings of both stand side by side.
+            self.git("config", "--local", "--replace-all", name, value)
         else:
             self.git_status("config", "--local", "--unset-all", name)
         self._git_config = None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST = 64 * 1024 * 1024
 _LOG = (
-    "-c", "log.showSignature=false", "-c", "log.showRoot=true", "log", "--stdin", "--ignore-missing", "--topo-order",
+    "-c", "log.showSignature=false", "-c", "log.showRoot=true", "log", "--ignore-missing", "--stdin", "--topo-order",
     "--reverse", "--diff-merges=first-parent", "--raw", "--no-abbrev", "--no-renames", "--format=%x01%H %P",
 )  # fmt: skip
 _LINKS = re.compile(rb"^(Cortex-Upto: |Cortex-Folded: [0-9a-f]+ )([0-9a-f]{40,64})$", re.MULTILINE)

@@ -104,7 +104,7 @@ def _lines_of(
 ) -> Iterable[tuple[str, list[str]]]:
     """For each ref those commits of its own line that carry a signature, or were accepted, newest first."""
     request = "".join(f"{tip}\n" for tip in sorted(tips)).encode()
-    out = repo.git("rev-list", "--stdin", "--header", "--ignore-missing", input=request)
+    out = repo.git("rev-list", "--header", "--ignore-missing", "--stdin", input=request)
     parents: dict[str, str] = {}
     signed: set[str] = set()
     for record in out.decode("utf-8", "replace").split("\0"):
