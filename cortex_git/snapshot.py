@@ -13,6 +13,7 @@ from cortex_git.events import codec, model
 from cortex_git.memory import crosses, is_deletion
 from cortex_git.projections.items import FOLDER, PLANS, events_of, planned
 from cortex_git.store import keys
+from cortex_git.store.align import Reached, Visible
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.process import GitError
 from cortex_git.views.essence import KEPT, Essence, Incomplete
@@ -20,7 +21,7 @@ from cortex_git.views.standing import fold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any
 
     from cortex_git.events.model import Event
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 4
+VERSION = 5
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -60,11 +61,11 @@ class View:
         self._branch, self._head = memory.position()
         self._seen = memory.alignment(self._branch, self._head)
         self._common = _Snapshot(memory, "common", _COMMON_TYPES)
-        self._common.carry(self._head, self._seen.tips)
+        self._common.carry(self._head, self._seen)
         key = memory.key(self._branch)
         self._keep_lagging(keys.ref(keys.SHARED, key, memory.repo.clone))
         self._plan = _Snapshot(memory, f"plan-{keys.shelf(key)}", _PLAN_TYPES)
-        self._plan.carry(None, {ref: tip for ref, tip in self._seen.tips.items() if ref in self._seen.own})
+        self._plan.carry(None, Visible(self._seen.own, None))
         if self._common.forgotten:
             self._common.remember(self._plan.visible())
         self._plan_files = self._find_plan_files()
@@ -115,7 +116,8 @@ class _Snapshot:
         self._types = types
         self._essence: Essence | None = None
         self._head: str | None = None
-        self._tips: dict[str, str] = {}
+        self._seen = Visible({}, None)
+        self._reached_path = memory.path("view", name + ".reached")
         self._hidden: set[str] = set()
         self._has_deletions = False
         self._settles = model.DECISION in types
@@ -132,10 +134,10 @@ class _Snapshot:
         try:
             self._loaded()
         except Incomplete:  # another process was faster, and what we counted on is not there any more
-            self._restart(self._head, dict(self._tips))
-        return [*self._seen(), *self._settled]
+            self._restart(self._head, self._seen)
+        return [*self._counting(), *self._settled]
 
-    def _seen(self) -> list[Event]:
+    def _counting(self) -> list[Event]:
         return [event for id, event in self._loaded().events.items() if id not in self._hidden]
 
     def remember(self, events: Iterable[Event]) -> None:
@@ -144,49 +146,57 @@ class _Snapshot:
         self.visible()
         outside = self._loaded().outside
         if not old <= outside:
-            self._make_anew(self._head, dict(self._tips), outside | old)
+            self._make_anew(self._head, self._seen, outside | old)
 
     def committed(self) -> set[str]:
         """The ids of the events that stand in files of the commit."""
         return self._loaded().found_under(FOLDER)
 
-    def carry(self, head: str | None, tips: Mapping[str, str]) -> None:
-        """Bring what is kept to a position: items of the commit `head`, if any, and refs up to `tips`."""
+    def carry(self, head: str | None, seen: Visible) -> None:
+        """Bring what is kept to a position: items of the commit `head`, if any, and refs as far as they are seen."""
         if not self._take(read_json(self._position_path)):
-            self._restart(head, tips)
-        elif (self._head, self._tips) != (head, tips):
+            self._restart(head, seen)
+        elif (self._head, self._place(self._seen)) != (head, self._place(seen)):
             try:
-                changed = self._step(head, tips)
+                changed = self._step(head, seen)
             except (GitError, Incomplete):  # the commit that was seen last may be gone from the repository
-                self._restart(head, tips)
+                self._restart(head, seen)
             else:
-                self._save(head, tips, changed)
+                self._save(head, seen, changed)
 
-    def _restart(self, head: str | None, tips: Mapping[str, str]) -> None:
+    def _restart(self, head: str | None, seen: Visible) -> None:
         """Go on from the essence that is kept, whatever its position, or if that is not possible from nothing."""
         kept = read_json(self._essence_path)
         try:
             if not self._take(kept):
                 raise Incomplete("nothing is kept")
             self._essence = Essence.from_json(kept)
-            self._step(head, tips)
+            self._step(head, seen)
         except (GitError, Incomplete, KeyError, TypeError, ValueError):
-            self._make_anew(head, tips, self._essence.outside if self._essence else ())
+            self._make_anew(head, seen, self._essence.outside if self._essence else ())
         else:
-            self._save(head, tips, True)
+            self._save(head, seen, True)
 
-    def _make_anew(self, head: str | None, tips: Mapping[str, str], outside: Iterable[str]) -> None:
-        self._essence, self._head, self._tips, self._hidden = Essence(), None, {}, set()
+    def _make_anew(self, head: str | None, seen: Visible, outside: Iterable[str]) -> None:
+        self._essence, self._head, self._seen, self._hidden = Essence(), None, Visible({}, None), set()
         self._settled, self.lagging, self._is_disputed, self.due = [], {}, False, ""
         self._essence.outside.update(outside)
-        self._step(head, tips)
-        self._save(head, tips, True)
+        self._step(head, seen)
+        self._save(head, seen, True)
 
-    def _step(self, head: str | None, tips: Mapping[str, str]) -> bool:
+    @staticmethod
+    def _place(seen: Visible) -> tuple[dict[str, str], str]:
+        """What tells apart two positions of the refs."""
+        return seen.own, seen.reached.serial if seen.reached else ""
+
+    def _step(self, head: str | None, seen: Visible) -> bool:
         """Go to a position; returns whether what is seen changed on the way."""
-        lost = set(self._tips) - set(tips)
-        came = {ref: tip for ref, tip in tips.items() if ref not in self._tips}
-        moved = {ref: (self._tips[ref], tip) for ref, tip in tips.items() if self._tips.get(ref, tip) != tip}
+        is_near = self._place(self._seen)[1] == self._place(seen)[1]
+        # Of other branches the same is seen as before, most of the time: then they are not even loaded.
+        before, tips = (self._seen.own, seen.own) if is_near else (self._seen.tips, seen.tips)
+        lost = set(before) - set(tips)
+        came = {ref: tip for ref, tip in tips.items() if ref not in before}
+        moved = {ref: (before[ref], tip) for ref, tip in tips.items() if before.get(ref, tip) != tip}
         between = {ref: pair for ref, pair in self._memory.segments_between(moved).items() if any(pair)}
         change = self._memory.changes(self._head, head)
         still = not (change.gone or change.present or change.unsettled)
@@ -218,7 +228,7 @@ class _Snapshot:
     def _settle(self, head: str | None) -> None:
         """See what item files say of how decisions stand."""
         if self._settles:
-            found = self._memory.settled(self._seen(), head, self._memory.items(head))
+            found = self._memory.settled(self._counting(), head, self._memory.items(head))
             self._settled, self.lagging, self._is_disputed = found.events, found.lagging, bool(found.disputed)
 
     def _read(self, places: list[tuple[str, str]]) -> None:
@@ -268,22 +278,24 @@ class _Snapshot:
         if kept["due"] and kept["due"] <= self._memory.horizon():
             return False
         self.due = kept["due"]
-        self._head, self._tips, self._hidden = kept["head"], kept["tips"], set(kept["hidden"])
+        reached = Reached(self._reached_path, kept["reached"], _lost) if kept["reached"] else None
+        self._head, self._seen, self._hidden = kept["head"], Visible(kept["own"], reached), set(kept["hidden"])
         self._has_deletions, self.serial = kept["deletions"], kept["serial"]
         self._settled = [event for fields in kept["settled"] if (event := codec.from_dict(fields))]
         self._is_disputed, self.lagging, self.forgotten = kept["disputed"], kept["lagging"], kept["forgotten"]
         return True
 
-    def _save(self, head: str | None, tips: Mapping[str, str], changed: bool) -> None:
+    def _save(self, head: str | None, seen: Visible, changed: bool) -> None:
         """Keep the position, and the essence first if it changed."""
         self.due = min([time for time in (self.due, *self._memory.ahead.values()) if time], default="")
-        self._head, self._tips = head, dict(tips)
+        self._head, self._seen = head, Visible(dict(seen.own), seen.reached)
         if changed:
             self.serial = os.urandom(8).hex()
         position = {
             "version": VERSION,
             "head": self._head,
-            "tips": self._tips,
+            "own": self._seen.own,
+            "reached": self._place(seen)[1],
             "hidden": sorted(self._hidden),
             "deletions": self._has_deletions,
             "settled": [codec.to_dict(event) for event in self._settled],
@@ -294,9 +306,15 @@ class _Snapshot:
             "due": self.due,
             "serial": self.serial,
         }
+        if seen.reached:
+            seen.reached.keep(self._reached_path)
         if changed:
             keep_json(self._essence_path, position | self._loaded().to_json())
         keep_json(self._position_path, position)
+
+
+def _lost() -> dict[str, str]:
+    raise Incomplete("how far refs were seen is not known any more")
 
 
 def _lagging_path(memory: Memory) -> str:

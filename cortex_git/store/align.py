@@ -89,6 +89,21 @@ class Reached:
                 self._found()
         return self._tips or {}
 
+    def keep(self, path: str) -> None:
+        """Have it kept at another place, too, and nothing older there."""
+        target, folder = f"{path}-{self.serial}.json", os.path.dirname(path)
+        if os.path.exists(target):
+            return
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                if name.startswith(os.path.basename(path) + "-"):
+                    os.unlink(os.path.join(folder, name))
+        try:
+            os.link(f"{self._path}-{self.serial}.json", target)
+        except OSError:
+            tips = self.tips()
+            keep_json(target, {"names": " ".join(tips), "tips": " ".join(tips.values())})
+
     def _found(self) -> str:
         self._tips = self._look_up()
         kept = {"names": " ".join(self._tips), "tips": " ".join(self._tips.values())}
@@ -221,7 +236,7 @@ def note(repo: Repo, wrote: Sequence[tuple[str, str | None, str, str]]) -> None:
 
 def _read_commits(repo: Repo, stale: Mapping[str, str], known: list[str]) -> dict[str, tuple[str, str, str, str]]:
     """Notes commits that are not kept yet: id to first parent, anchor, upto, closed."""
-    # A tip that is kept here and gone from the repository is passed over by --ignore-missing, which counts for what comes after it.
+    # A tip that is kept here and gone from the repository is passed over by --ignore-missing, if that comes first.
     request = "\n".join([*sorted(set(stale.values())), *(f"^{tip}" for tip in sorted(set(known)))]) + "\n"
     log = ("-c", "log.showSignature=false", "log", "--ignore-missing", "--stdin", f"--format={_FORMAT}")
     out = repo.git(*log, input=request.encode())
