@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 FOLDERS = (".cortex/decisions", ".cortex/learned")
 """Where items lie. Plans are left out: a plan's file belongs to its branch and comes and goes with it."""
+# Of a merge only what none of its parents has: all else some commit before it added. That way a commit adds the same
+# whatever span it is met in, so that what is counted up for one head can be counted down for another.
 _LOG = (
-    "-c", "log.showSignature=false", "log", "--full-history", "-m", "--no-renames", "--diff-filter=A", "--raw",
+    "-c", "log.showSignature=false", "log", "--full-history", "-c", "--no-renames", "--diff-filter=A", "--raw",
     "--no-abbrev", "-z",
 )  # fmt: skip
-_VERSION = 2
+_VERSION = 3
 _ENTRIES = 4
 
 
@@ -153,11 +155,10 @@ def _counted(
 def _additions(repo: Repo, *span: str) -> list[tuple[str, str]]:
     """Path and blob id for each time that a commit of the span added an item file."""
     out = repo.git(*_LOG, "--format=", *span, "--", *FOLDERS, variables=AS_STORED)
-    return [(name, meta[3]) for meta, name in _entries(out)]
+    return [(name, meta[-2]) for meta, name in _entries(out)]
 
 
 def _entries(out: bytes) -> list[tuple[list[str], str]]:
-    """git's raw diff with -z: `:mode mode old new X`, NUL, path, NUL, and so on."""
-    fields = os.fsdecode(out).split("\0")
-    pairs = zip(fields[::2], fields[1::2], strict=False)
-    return [(meta.strip().split(" "), name) for meta, name in pairs if meta.strip().startswith(":")]
+    """git's raw diff with -z: `:mode mode old new X`, NUL, path, NUL, and so on; of a merge a colon for each parent."""
+    fields = iter(os.fsdecode(out).split("\0"))
+    return [(meta.strip().split(" "), next(fields, "")) for meta in fields if meta.strip().startswith(":")]

@@ -22,9 +22,15 @@ _GAP = 8
 def choose(repo: Repo, branch: str, refs: Mapping[str, str]) -> str:
     """The key that a branch without one takes. `refs` are all notes refs with their tips."""
     lives = known_lives(branch, refs)
-    newest = keys.key_of_name(branch, len(lives))
+    # A branch that bore the name until it was renamed goes on with its key, also if nothing is stored under it yet.
+    living = keys.living(repo)
+    number = len(lives)
+    while keys.key_of_name(branch, number) in living:
+        number += 1
+    newest = keys.key_of_name(branch, number)
     mine = "/" + repo.clone
-    others = [life for life in reversed(lives) if life and not any(name.endswith(mine) for name in life)]
+    led = [any(name.endswith(mine) or keys.key_in(name) in living for name in life) for life in lives]
+    others = [life for life, is_led in zip(reversed(lives), reversed(led), strict=True) if life and not is_led]
     if not others:
         return newest
     theirs = {name: refs[name] for life in others for name in life}

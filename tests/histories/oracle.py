@@ -125,6 +125,7 @@ class Oracle:
             if life not in state.lives.values() and branch == min(t for t in state.twins if state.twins[t][1] == life):
                 return life  # the original is gone, and this is its heir
         mine = {life for (life, owner), journal in self.journals.items() if owner == clone and journal.entries}
+        mine |= {*state.lives.values(), *(life for _, life in state.twins.values())}
         others = {life for life, _ in [*state.known, *state.inherited]}
         lives = sorted((life for life in others - mine if life[0] == branch), reverse=True)
         reach = self.commits.reach(state.path, head)
