@@ -49,7 +49,7 @@ def _words(what: str, world: World, place: Place, random: random.Random) -> list
     how = random.choice(["ours", "theirs", "abort"])
     table: dict[str, list[str]] = {
         "switch": [other],
-        "merge": [other, how, random.choice(["", "--no-ff", "--no-ff", "--ff-only"])],
+        "merge": [other, how, random.choice(["", "--no-ff", "--no-ff", "--ff-only", "--strategy=ours"])],
         "squash": [other],
         "rebase": [other, how, *random.choice([[], [], ["--onto", random.choice(branches)], ["--force-rebase"]])],
         "pick": [random.choice([other, f"{other}~1"]), how],

@@ -15,6 +15,7 @@ from cortex_git.env import Env
 from cortex_git.hook.entry import run as run_hook
 
 _STAND_IN = """#!/bin/sh
+[ "${{4-}}" = git ] || exec "{python}" "$@"
 echo $$ > "{folder}/ask"
 read -r answer < "{folder}/answer"
 exit 0
@@ -67,7 +68,7 @@ class Driver:
 
     def _lay_stand_in(self) -> None:
         script = self.base / "python"
-        script.write_text(_STAND_IN.format(folder=self.base))
+        script.write_text(_STAND_IN.format(folder=self.base, python=sys.executable))
         script.chmod(0o755)
         patient = self.base / "timeout"  # the shims bound the time of a hook; on a busy machine that is ours, too
         patient.write_text("#!/bin/sh\nshift\nexec \"$@\"\n")
