@@ -108,7 +108,10 @@ def _fact(standing: Standing, event: Event) -> str:
 
 
 def _provenance(standing: Standing, event: Event) -> str:
+    """Where it comes from: a line may be anybody's, and the one who reads it is to weigh it by that."""
     who = event.author if event.agent == "user" and event.author else event.agent
+    if event.author and who != event.author:
+        who = f"{who} of {event.author}"
     words = [standing.status(event)] if event.type == model.DECISION else []
     words += ["pinned"] if event.id in standing.pinned else []
     return " [" + ", ".join([*words, _one_line(who), event.time[:10], event.id[:7]]) + "]"

@@ -133,6 +133,6 @@ def _consent(env: Env, count: int, yes: bool) -> None:
         return
     what = "this memory" if count == 1 else f"these {count} memories"
     if not is_interactive(env):
-        raise UsageError(f"purging cannot be undone, by nothing; look at {what}, then confirm with --yes")
+        raise UsageError(f"purging cannot be undone; look at {what} first, and confirm on a terminal, where it asks")
     if not ask(env, f"Remove {what} for good? This cannot be undone, by nothing.", default=False):
         raise CortexError("nothing was changed")
