@@ -85,6 +85,7 @@ def test_a_plan_counts_on_its_branch_only(pair: tuple[TestRepo, TestRepo]) -> No
     team.git("branch", "-m", "renamed")
     team.run("plan", "done", "one")
     team.commit({"g": "2\n"})
+    team.commit({"g": "3\n"})
     (name,) = plan_files(team)
     assert name.startswith(".cortex/plans/renamed-")
     team.git("switch", "-q", "main")
@@ -114,3 +115,26 @@ def test_a_plan_made_on_main_is_followed_on_the_branch_made_for_it(pair: tuple[T
     assert ("Ours", [False]) == plan_of(mate)
     mate.commit({"h": "1\n"})
     assert plan_files(team) == plan_files(mate)
+
+
+def test_commits_that_move_a_plan_on_can_be_picked_and_reordered(pair: tuple[TestRepo, TestRepo]) -> None:
+    """A commit that completes a step applies where no plan is, and in any order; nothing of it piles up."""
+    team, _ = pair
+    team.run("plan", "Ours", "one", "two", "three")
+    for number in range(4):
+        team.commit({f"g{number}": "1\n"})
+        team.run("plan", "done", check=False)
+    team.commit({"g4": "1\n"})
+    editor = {"GIT_SEQUENCE_EDITOR": "sed -i '1!G;h;$!d'"}
+    team.git("branch", "reordered", "HEAD~1")
+    team.git("switch", "-q", "main")
+    team.git("cherry-pick", "feature~2")
+    assert "null" == team.run("plan", "--json").out.strip()
+    team.git("switch", "-q", "reordered")
+    team.git("rebase", "-q", "-i", "main~1", variables=editor)
+    assert untouched(team)
+    team.git("switch", "-q", "feature")
+
+    assert ("Ours", [True, True, True]) == plan_of(team)
+    assert 1 == len(plan_files(team))
+    assert untouched(team)

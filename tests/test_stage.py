@@ -347,7 +347,7 @@ def plan(text: str, ticks: list[Event] | None = None) -> Plan:
 
 
 def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
-    """A new file of the branch's plan takes the old one's place when a step is done; standing still costs nothing."""
+    """A step that is done brings a new file; the former one goes with a later commit; standing still costs nothing."""
     start(repo)
     path = ".cortex/plans/main-9ab3c2-0c10e1-23a708.md"
 
@@ -360,13 +360,19 @@ def test_the_plan_advances_in_its_file(repo: TestRepo, calls: Path) -> None:
     done = Event(model.STEP, "table", time="2026-12-01T11:00:00.000Z", session="s")
     private = Event(model.STEP, "index", time="2026-12-01T11:00:00.000Z", session="s", marks=[model.PRIVATE])
     ticked = plan("Store\n- [x] table\n- [ ] index", [done, private])
-    new, old = run_stage(repo.path, Pending(plan=ticked))
-    assert old == path and not (repo.path / old).exists()
-    path = new
+    old, (path,) = path, run_stage(repo.path, Pending(plan=ticked))
+    assert (repo.path / old).exists()
     assert [ticked.event, done] == items.events_of({path: (repo.path / path).read_bytes()})
     assert "- [x] table\n- [ ] index\n" in repo.read(path)
-    repo.write({path: "mine\n"})
+    repo.git("commit", "-q", "-m", "y")
+    assert [] == run_stage(repo.path, Pending(plan=ticked))
+    repo.write({"a.txt": "2\n"})
+    repo.git("add", "a.txt")
     assert [old] == run_stage(repo.path, Pending(plan=ticked))
+    assert not (repo.path / old).exists()
+    repo.git("commit", "-q", "-m", "z")
+    repo.write({path: "mine\n"})
+    assert [] == run_stage(repo.path, Pending(plan=ticked))
     assert "mine\n" == repo.read(path)
 
 
@@ -381,7 +387,7 @@ def test_a_plan_of_an_aborted_commit_goes_back_to_what_was_committed(repo: TestR
     run_stage(repo.path, Pending(plan=plan("Store\n- [x] table", [done])))
     repo.git("switch", "-q", "-c", "new")
 
-    assert 2 == len(run_unstage(repo.path))
+    assert 1 == len(run_unstage(repo.path))
     assert before == repo.read(path)
     assert "" == repo.git("status", "--porcelain")
 

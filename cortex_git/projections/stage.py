@@ -204,13 +204,22 @@ def _plan(clerk: Clerk, pending: Pending) -> None:
     path, data = "", b""
     if plan is not None and pending.has_part and not plan.event.private:
         path, data = render_plan(plan, pending.key, branch, [tick for tick in plan.ticks if not tick.private])
-    for name in _plan_files(clerk.repo):
-        if key_of_plan(name) == pending.key and name != path:  # ours, as it was before
-            _drop_plan(clerk, name)
-        elif plan is None:  # it was given up, and everybody else would go on following it
+        _want_plan(clerk, path, data)
+    names = _plan_files(clerk.repo)
+    if plan is None:  # it was given up, and everybody else would go on following it
+        for name in names:
             _drop_plan(clerk, name, branch)
-    id, now = blob_id(data), worktree.read(clerk.repo, path) if path else None
-    if not path or (now == data and clerk.notes.plans.get(path) == id):
+    # Taken out beside a new one, a former file of the plan would count as renamed: then a cherry-pick or a reordered
+    # rebase would conflict. It goes with a later commit that the user makes anyway.
+    former = [name for name in names if key_of_plan(name) == pending.key and name != path]
+    if former and not clerk.wanted and worktree.has_changes(clerk.repo, clerk.index_file):
+        for name in former:
+            _drop_plan(clerk, name)
+
+
+def _want_plan(clerk: Clerk, path: str, data: bytes) -> None:
+    id, now = blob_id(data), worktree.read(clerk.repo, path)
+    if now == data and clerk.notes.plans.get(path) == id:
         return
     index = worktree.index_entries(clerk.repo, clerk.index_file, [path]) if now == data else {}
     clerk.note_plan(path, id)

@@ -79,6 +79,11 @@ def differing(repo: Repo, paths: Collection[str]) -> set[str]:
     return set(os.fsdecode(out).split("\0")).intersection(paths)
 
 
+def has_changes(repo: Repo, index_file: str | None) -> bool:
+    """Whether the index holds anything that HEAD has not."""
+    return repo.git_status("diff-index", "--cached", "--quiet", "HEAD", variables=_index(index_file))[0] == 1
+
+
 def touched(repo: Repo, old: str, paths: Collection[str]) -> set[str]:
     """Those of the paths that a commit has changed since an older one, or ever if there was none."""
     wanted = list(paths) if len(paths) <= _MANY else [FOLDER]
