@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,24 @@ from conftest import TestRepo
 from cortex_git.store.repo import require
 
 
-@pytest.fixture
-def origin(tmp_path: Path, home: Path) -> TestRepo:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestRepo]:
     """What is cloned: `Use SQLite` and a fact are committed, `Use Oracle` was, and was taken out again."""
-    repo = TestRepo.make(tmp_path / "origin")
+    base = tmp_path_factory.mktemp("original")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(base))
+        yield made(base / "origin")
+
+
+@pytest.fixture
+def origin(original: TestRepo, tmp_path: Path, home: Path) -> TestRepo:
+    """The same, to be changed."""
+    shutil.copytree(original.path, tmp_path / "origin", symlinks=True)
+    return TestRepo(tmp_path / "origin")
+
+
+def made(place: Path) -> TestRepo:
+    repo = TestRepo.make(place)
     repo.git("config", "uploadpack.allowFilter", "true")
     repo.git("config", "uploadpack.allowAnySHA1InWant", "true")
     repo.commit({"f": "1\n", "src/g": "1\n"})
@@ -63,7 +78,13 @@ Shape = Callable[[TestRepo, Path], TestRepo]
 
 def cloned(*options: str, **settings: str) -> Shape:
     def make(origin: TestRepo, place: Path) -> TestRepo:
-        origin.git("clone", "-q", *(o.format(place=place) for o in options), f"file://{origin.path}", str(place / "c"))
+        origin.git(
+            "clone",
+            "-q",
+            *(o.format(place=place, origin=origin.path) for o in options),
+            f"file://{origin.path}",
+            str(place / "c"),
+        )
         repo = TestRepo(place / "c")
         for name, value in settings.items():
             repo.git("config", name.replace("__", "."), value)
@@ -144,7 +165,7 @@ SHAPES: dict[str, Shape] = {
     "treeless": cloned("--filter=tree:0"),
     "sparse and partial": sparse,
     "alternates": cloned("--shared"),
-    "reference": cloned("--reference={place}/../origin"),
+    "reference": cloned("--reference={origin}"),
     "separate git dir": cloned("--separate-git-dir={place}/gitdir"),
     "work tree of a bare repository": work_tree_of_bare,
     "bare repository in a folder": bare_in_a_folder,
@@ -158,11 +179,16 @@ SHAPES: dict[str, Shape] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_memory_works_in_a_clone_of_any_shape(shape: str, origin: TestRepo, tmp_path: Path) -> None:
+_QUICK = ("depth 1", "partial", "sparse and partial", "bare repository in a folder", "odd folder", "no reflogs")
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(name, marks=[] if name in _QUICK else [pytest.mark.slow]) for name in SHAPES]
+)
+def test_memory_works_in_a_clone_of_any_shape(shape: str, original: TestRepo, tmp_path: Path, home: Path) -> None:
     """What was committed is known, what was taken out is not, and what is said there is in the next commit."""
     (tmp_path / "place").mkdir()
-    repo = SHAPES[shape](origin, tmp_path / "place")
+    repo = SHAPES[shape](original, tmp_path / "place")
     repo.run("init", "--no-claude")
     assert {"Use SQLite"} == seen(repo)
 
@@ -188,7 +214,7 @@ def fetches(trace: Path) -> int:
 @pytest.mark.parametrize("kind", ["--filter=blob:none", "--filter=tree:0"])
 def test_a_partial_clone_fetches_at_once(kind: str, origin: TestRepo, tmp_path: Path) -> None:
     """However many items history has held, what is not here comes in a few fetches, once, and no hook waits for it."""
-    for n in range(12):
+    for n in range(6):
         origin.run("decide", f"Number {n}")
         origin.commit({"f": f"{n}"})
         origin.git("rm", "-q", *(name for name in items(origin) if f"number-{n}" in name))
