@@ -11,6 +11,7 @@ from cortex_git.memory import Memory
 from cortex_git.projections import stage
 from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
+from cortex_git.tying import catch_up
 
 PATIENCE = 0.5
 """How long a command waits for a drain that another process does, in seconds."""
@@ -25,6 +26,8 @@ def open_memory(env: Env) -> Memory:
     with contextlib.suppress(OSError):  # a folder that cannot be written stops nobody from reading
         clone.settle(memory.repo)
         program.refresh(memory.repo)
+    with contextlib.suppress(CortexError):
+        catch_up(memory)
     _drain(memory)
     with contextlib.suppress(CortexError):
         stage.unstage(memory.repo, set())

@@ -13,6 +13,7 @@ from cortex_git.setup.glance import inactive_hooks
 from cortex_git.setup.rules import carries
 from cortex_git.store import spool
 from cortex_git.store.open import open_backend
+from cortex_git.tying import catch_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     if arguments[:1] in ([], ["-"]):
         _spool_input(repo, event, env)
     memory = Memory(env, repo, open_backend(repo, "git"))
+    catch_up(memory)
     store_waiting(memory, f"claude {event}")
     stage.unstage(repo, set())
     if event == "SessionStart":

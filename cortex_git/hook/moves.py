@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cortex_git import live
 from cortex_git.hook import background
-from cortex_git.hook.commit import deleted, retraction, tie
 from cortex_git.hook.journal import store_waiting
 from cortex_git.projections import stage
-from cortex_git.store import align, history, keys
+from cortex_git.store import align, followed, history, keys
+from cortex_git.tying import catch_up, deleted, retraction, tie
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ def post_checkout(memory: Memory, arguments: Sequence[str]) -> None:
     """Show the memory of the branch that is checked out now; a new branch takes along what was just said."""
     if arguments[2:3] == ["0"]:
         return  # files were checked out, HEAD did not move
+    if history.bisecting(memory.repo):
+        return  # which looks at many commits, and stays at none
+    catch_up(memory)
     store_waiting(memory, "git")
     branch = memory.repo.branch()
     is_new = branch is not None and keys.lookup(memory.repo, branch, memory.refs()).how == "new"
@@ -57,8 +60,10 @@ def post_rewrite(memory: Memory, arguments: Sequence[str]) -> None:
             if tied:
                 writer.mark(ref, branch, new, max(tied, key=lambda anchor: anchor.depth).upto)
         if arguments[:1] == ["amend"]:
-            events = [retraction(memory, id) for id in deleted(memory, memory.changes(old, new).gone, new)]
+            gone = deleted(memory, memory.changes(old, new).gone, new)
+            events = [retraction(memory, branch, new, id) for id in gone]
             if events:
                 writer.write({branch: events}, anchored=new)
+    followed.note(memory.repo, branch)
     memory.forget_refs()
     live.refresh(memory)

@@ -13,6 +13,7 @@ from cortex_git.errors import CortexError
 from cortex_git.hook.entry import TimeIsUp
 from cortex_git.hook.journal import log, store_waiting
 from cortex_git.store import keys, lineage, purge, remotes, sharing
+from cortex_git.tying import catch_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def pre_push(memory: Memory, arguments: Sequence[str]) -> None:
 
 def _send(memory: Memory, remote: str, commits: Sequence[str], deadline: float) -> Sent | None:
     """Send what belongs to these commits; None if there is nothing."""
+    catch_up(memory)
     store_waiting(memory, "git")
     every = sharing.lines(memory.repo, memory.backend, remote)
     wanted = sharing.belonging(memory.repo, every, commits)

@@ -28,6 +28,11 @@ def in_progress(repo: Repo) -> bool:
     return any(os.path.lexists(os.path.join(repo.git_dir, name)) for name in _UNDER_WAY)
 
 
+def bisecting(repo: Repo) -> bool:
+    """Whether commits are being looked at one after the other for where something broke."""
+    return os.path.isfile(os.path.join(repo.git_dir, "BISECT_LOG"))
+
+
 def last_move(repo: Repo) -> str:
     """The message of HEAD's newest reflog entry, such as `commit: …` or `checkout: moving from a to b`."""
     return _newest(repo)[1]

@@ -11,7 +11,7 @@ import time
 
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
-from cortex_git.store import align, guard, keys, refs
+from cortex_git.store import align, followed, guard, keys, refs
 from cortex_git.store.backend import RefMoved, Update
 from cortex_git.store.listing import Tips
 from cortex_git.store.lives import known_lives
@@ -126,6 +126,9 @@ class Writer:
                 for ref in self.open_refs(branch, left) - set(wanted):
                     appended[ref] = ([], anchor_message(branch, anchored, self.refs[ref]))
         self._append(appended)
+        if not anchored:
+            for branch in events:
+                followed.note(self._repo, branch)
 
     def write_under(self, key: str, branch: str | None, events: Sequence[Event]) -> None:
         """Store events under a key as it is, that of a branch which is gone, too; `branch` is its name.

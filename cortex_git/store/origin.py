@@ -34,10 +34,10 @@ def came_from(repo: Repo, branch: str) -> str | None:
 
     As far as the reflogs tell.
     """
-    lines = _lines(os.path.join(repo.common_dir, "logs", BRANCHES + branch))
-    if not lines:  # no reflogs are kept, or not in files
+    log = lines(os.path.join(repo.common_dir, "logs", BRANCHES + branch))
+    if not log:  # no reflogs are kept, or not in files
         return history.came_from(repo, branch)
-    created = Entry(lines[0])
+    created = Entry(log[0])
     if not created.message.startswith(_CREATED):
         return None
     start = created.message.removeprefix(_CREATED)
@@ -70,7 +70,7 @@ def _branch_then(git_dir: str, branch: str, created: Entry) -> str | None:
     Walked back from now. What came in the same second came later only if it led to the new branch.
     """
     at = read_line(git_dir).removeprefix("ref: ").removeprefix(BRANCHES)
-    entries = [Entry(line) for line in _lines(os.path.join(git_dir, "logs", "HEAD"))]
+    entries = [Entry(line) for line in lines(os.path.join(git_dir, "logs", "HEAD"))]
     commit = entries[-1].new if entries else ""
     for entry in reversed(entries):
         if entry.time < created.time or (entry.time == created.time and at != branch):
@@ -82,7 +82,7 @@ def _branch_then(git_dir: str, branch: str, created: Entry) -> str | None:
     return at if commit == created.new and at != branch else None
 
 
-def _lines(path: str) -> list[str]:
+def lines(path: str) -> list[str]:
     """The lines of a reflog; of a very long one, those at its end."""
     try:
         with open(path, "rb") as file:

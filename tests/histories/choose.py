@@ -12,7 +12,8 @@ _WEIGHTS = {
     "note": 20, "commit": 24, "switch-new": 6, "switch": 12, "merge": 10, "squash": 5, "rebase": 8, "interactive": 6,
     "pick": 5, "revert": 6, "amend": 4, "remove": 5, "reset": 4, "aborted": 2, "partial": 2, "stash": 1, "branch": 2,
     "rename": 3, "copy": 3, "delete": 4, "orphan": 1, "detach": 2, "worktree": 1, "copied-clone": 1, "push": 8,
-    "pull": 6, "take": 5, "host": 6, "sync": 6, "collect": 1, "fold": 2, "retract": 5,
+    "pull": 6, "take": 5, "host": 6, "sync": 6, "collect": 1, "fold": 2, "retract": 5, "unhooked": 5,
+    "bisect": 1,
 }  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def _words(what: str, world: World, place: Place, random: random.Random) -> list
     others = [name for name in branches if name != here]
     free = [name for name in _NEW if name not in branches]
     if what in ("note", "commit", "amend", "remove", "reset", "interactive", "aborted", "partial", "stash", "worktree",
-                "orphan", "switch-new", "branch", "retract", "fold"):  # fmt: skip
+                "orphan", "switch-new", "branch", "retract", "fold", "unhooked", "bisect"):  # fmt: skip
         return _alone(what, here, others, free, random)
     if what in ("detach", "push", "pull", "sync", "collect", "copied-clone", "revert"):
         return _around(what, here, branches, random)
@@ -79,6 +80,7 @@ def _alone(what: str, here: str | None, others: list[str], free: list[str], rand
         "commit": [random.choice(["own", "own", "shared"]), *random.choice([[], [], [], [], ["--no-verify"]])],
         "amend": [random.choice(["message", "drop"])],
         "remove": [str(random.randrange(9))],
+        "unhooked": [random.choice(["commit", "commit", "amend", "rebase"])],
         "retract": [str(random.randrange(9))],
         "reset": [random.choice(["--hard", "--hard", "--soft"]), random.choice(["HEAD~1", "HEAD~2", "main"])],
         "interactive": [random.choice(["squash", "fixup", "swap", "drop"]), str(random.choice([2, 2, 3]))],

@@ -110,6 +110,8 @@ class Oracle:
         self.clones: dict[str, CloneState] = {}
         self.journals: dict[tuple[Life, str], Journal] = {}
         self.hub: dict[tuple[Life, str], int] = {}
+        self.followed: set[tuple[str, str | None]] = set()
+        """By clone and branch: where our programs would notice that a commit was made without them."""
 
     # ---- lives of names
 
@@ -173,6 +175,7 @@ class Oracle:
 
     def note(self, clone: str, branch: str | None, head: str | None, fact: Fact) -> None:
         """A fact is noted on a branch."""
+        self.followed.add((clone, branch))
         self.journal(clone, self.settle(clone, branch, head)).entries.append(fact)
 
     def first_checkout(self, clone: str, branch: str, head: str | None, origin: str | None) -> None:
@@ -193,10 +196,12 @@ class Oracle:
             taken = [fact for fact in source.open() if fact not in tied]
         life = self.settle(clone, branch, head)
         if taken:
+            self.followed.add((clone, branch))
             self.journal(clone, life).entries += taken
 
     def committed(self, clone: str, branch: str | None, old: str | None, new: str) -> None:
         """A commit was made on a branch: what was noted until now belongs to it, and what it deletes is taken back."""
+        self.followed.add((clone, branch))
         life = self.settle(clone, branch, old if branch is None else new)
         dropped = self._dropped(clone, branch, old, new)
         journal = self.journals.get((life, clone), Journal())
@@ -214,6 +219,7 @@ class Oracle:
 
     def rewritten(self, clone: str, branch: str | None, how: str, pairs: list[tuple[str, str]]) -> None:
         """Commits took the place of others."""
+        self.followed.add((clone, branch))
         mine = [journal for (_, owner), journal in self.journals.items() if owner == clone]
         for old, new in pairs:
             for journal in mine:
@@ -225,6 +231,21 @@ class Oracle:
                 journal = self.journal(clone, self.settle(clone, branch, new))
                 journal.entries += dropped
                 journal.entries.append(Tie(new, len(journal.entries)))
+
+    def unhooked(self, clone: str, branch: str, old: str, new: str, what: str) -> None:
+        """A commit was made of which no hook was told: the next of our programs to run makes up for that.
+
+        It knows the branches that were written to, by the commit that they were last seen at.
+        """
+        if (clone, branch) not in self.followed:
+            return
+        journal = self.journals.get((self.life(clone, branch, new), clone), Journal())
+        tied = max(journal.ties(len(journal.entries)), key=lambda tie: tie.upto, default=None)
+        if what != "rebase":
+            self.committed(clone, branch, old, new)
+        now = journal.ties(len(journal.entries))
+        if what != "commit" and tied and not any(tie.commit == new and tie.upto >= tied.upto for tie in now):
+            journal.entries.append(Tie(new, tied.upto))
 
     def to_bring(self, clone: str, branch: str | None, head: str | None) -> set[int]:
         """The facts whose items the next full commit on a branch has to add."""
@@ -247,6 +268,7 @@ class Oracle:
             if owner == old and journal.entries:
                 state.inherited[life, old] = len(journal.entries)
         self.clones[new] = state
+        self.followed |= {(new, branch) for clone, branch in self.followed if clone == old}
 
     def pushed(self, clone: str) -> None:
         """All that a clone has noted is at the hub, also which of its branches are gone."""

@@ -45,6 +45,8 @@ def _settle(place: Place) -> None:
         ("rebase-merge", "rebase"), ("rebase-apply", "rebase"), ("MERGE_HEAD", "merge"),
         ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert"),
     ):  # fmt: skip
+        if (place.git_dir / "BISECT_LOG").exists():
+            place.git("bisect", "reset", check=False)
         if (place.git_dir / state).exists():
             place.git(command, "--abort", check=False)
     if (place.git_dir / "SQUASH_MSG").exists():
@@ -92,6 +94,37 @@ def _change(world: World, place: Place, what: str) -> None:
 def _commit(world: World, place: Place, what: str, *options: str) -> None:
     _change(world, place, what)
     place.git("commit", "-qm", f"Change {world.files}", *options)
+
+
+@step
+def _unhooked(world: World, place: Place, what: str) -> None:
+    """A commit, an amend or a rebase of which no hook of ours is told, as when it is made by another git."""
+    branch, old = place.branch(), place.head()
+    if branch is None or old is None:
+        return
+    quiet = ("-c", "core.hooksPath=/dev/null")
+    if what == "commit":
+        _change(world, place, "own")
+        place.git(*quiet, "commit", "-qm", f"Quiet {world.files}")
+    elif what == "amend":
+        world.files += 1
+        place.git(*quiet, "commit", "-q", "--amend", "-m", f"Quiet {world.files}")
+    else:
+        place.git(*quiet, "rebase", "-q", "--force-rebase", "HEAD~1")
+    new = place.head()
+    if new is not None and new != old:
+        world.oracle.unhooked(place.clone, branch, old, new, what)
+
+
+@step
+def _bisect(world: World, place: Place) -> None:
+    """Look at older commits for a while; what is carried or written then would be nonsense."""
+    before = world.own_refs(place.clone)
+    place.git("bisect", "start", "HEAD", "HEAD~3")
+    place.git("bisect", "good")
+    if before != world.own_refs(place.clone):
+        raise Wrong(f"{_name(world, place)}: a bisect wrote to the refs")
+    place.git("bisect", "reset")
 
 
 @step

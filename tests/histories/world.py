@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cortex_git import snapshot
+from cortex_git.cli.opening import open_memory
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.main import main
@@ -222,7 +223,8 @@ class World:
         """Have the program record something, as a command does."""
         place = self.places[name]
         self.marks += 1
-        memory = self.memory(name)
+        with self.driver.installed():
+            memory = open_memory(self.driver.env(place.path))
         event = Event(_TYPES[kind], _TEXTS[kind].format(self.marks), time=memory.env.now(), agent="user", layer="user")
         memory.record([event])
         self.ids[self.marks] = event.id
@@ -248,6 +250,8 @@ class World:
         log = place.common_dir / "cortex/log"
         if log.exists():
             raise Wrong(f"{name}: the log says {log.read_text()}")
+        with self.driver.installed():
+            open_memory(self.driver.env(place.path))  # as each command does
         memory = self.memory(name, "pygit2")  # the hooks use git, and both must see the same
         branch, head = place.branch(), place.head()
         ought = self.oracle.sees(place.clone, branch, head)
