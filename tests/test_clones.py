@@ -298,3 +298,28 @@ def test_a_shallow_clone_that_is_deepened_learns_what_was_taken_out(origin: Test
     clone.git("fetch", "-q", "--unshallow")
 
     assert {"Use SQLite"} == seen(clone)
+
+
+def test_sync_in_a_partial_clone_brings_notes_whole(origin: TestRepo, tmp_path: Path) -> None:
+    """C92: the team's notes come with one fetch, and reading them takes no other."""
+    origin.git("clone", "-q", "--bare", str(origin.path), str(tmp_path / "hub.git"))
+    hub = TestRepo(tmp_path / "hub.git")
+    hub.git("config", "uploadpack.allowFilter", "true")
+    hub.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    origin.git("remote", "add", "hub", str(hub.path))
+    origin.run("share", "hub", "--yes")
+    for n in range(4):
+        origin.run("decide", f"Said only {n}")
+        origin.run("sync")
+    clone = cloned("--filter=blob:none")(hub, tmp_path)
+    clone.run("init", "--no-claude")
+    clone.run("sync")
+    trace = tmp_path / "trace"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_TRACE2_EVENT", str(trace))
+        clone.run("sync")
+        assert fetches(trace) <= 2
+        trace.unlink()
+        assert {"Use SQLite", *(f"Said only {n}" for n in range(4))} == seen(clone)
+
+    assert fetches(trace) <= 1  # what a commit took out again, of which only history knows

@@ -214,3 +214,30 @@ def test_libgit2_is_not_taken_for_a_partial_clone(tmp_path: Path, repo: TestRepo
 
     if not formats.FORMAT:
         assert isinstance(open_backend(require(str(repo.path), os.environ)), Libgit2Backend)
+
+
+@pytest.mark.skipif(not formats.reads_hook_settings(), reason="this git reads no hooks from its settings")
+def test_hooks_from_settings_run_beside_a_manager(repo: TestRepo, tmp_path: Path) -> None:
+    """Where git has hooks in its settings ours are there, and run whatever core.hooksPath says, in every work tree."""
+    repo.commit({"f": "1\n"})
+    repo.write({".husky/_/pre-commit": f"#!/bin/sh\necho theirs >>'{tmp_path}/ran'\n"})
+    (repo.path / ".husky/_/pre-commit").chmod(0o755)
+    repo.git("config", "core.hooksPath", ".husky/_")
+    repo.run("init", "--no-claude")
+    repo.git("add", "-A")
+    repo.commit(message="Start a memory")
+    assert "pre-commit" == repo.git("config", "hook.cortex-pre-commit.event")
+    assert not [path for path in (repo.path / ".git/hooks").iterdir() if path.suffix != ".sample"]
+
+    repo.run("decide", "Use SQLite")
+    repo.commit({"g": "1\n"})
+    assert 1 == len(repo.git("ls-files", ".cortex/decisions").splitlines())
+    assert "theirs\n" * 2 == (tmp_path / "ran").read_text()
+
+    repo.git("worktree", "add", "-q", "-b", "side", "../side")
+    side = TestRepo(repo.path.parent / "side")
+    side.run("decide", "Use WAL")
+    side.commit({"h": "1\n"})
+    assert 2 == len(side.git("ls-files", ".cortex/decisions").splitlines())
+    assert faultless(side)
+    assert "inactive" not in repo.run("doctor", check=False).out
