@@ -48,5 +48,5 @@ def log(
                 continue
             if number:
                 out.line()
-            for line in text.block(event, found.standing, out):
+            for line in text.block(event, found.standing, out, more=found.remarks(event)):
                 out.line(line)

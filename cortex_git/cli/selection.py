@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from cortex_git.env import Env, rfc3339
-from cortex_git.errors import UsageError
+from cortex_git.errors import CortexError, UsageError
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
@@ -106,6 +106,16 @@ class Selected:
         self.events = events
         self.standing: Standing = fold(event for event in pool if event.type in model.STATE_CHANGES)
         self._lengths = id_lengths(pool)
+        self._branches: set[str] | None = None
+
+    def mark_gone(self, memory: Memory) -> None:
+        """From now on say of an event that its branch is gone; what one branch sees may well be from others."""
+        self._branches = branches(memory)
+
+    def remarks(self, event: Event) -> list[tuple[str, str]]:
+        """What is to be said of an event besides what it says itself, as fields."""
+        gone = self._branches is not None and event.branch and event.branch not in self._branches
+        return [("Gone", "the branch is no longer there")] if gone else []
 
     def short(self, id: str) -> str:
         """The id as short as it is unambiguous."""
@@ -196,14 +206,18 @@ def select(memory: Memory, selection: Selection) -> Selected:
     """
     wanted = tests(memory, selection)
     keep_dead = selection.withdrawn or selection.everything
-    pool = memory.everything() if selection.all_branches else memory.visible(selection.branch)
+    left_over = [] if selection.branch is None else of_gone_branch(memory, selection.branch)
+    whole = selection.all_branches or bool(left_over)
+    pool = left_over or (memory.everything() if selection.all_branches else memory.visible(selection.branch))
     gone: list[Event] = []
-    if keep_dead and not selection.all_branches:
+    if keep_dead and not whole:
         from cortex_git.cli.withdrawn import deleted
 
         gone = deleted(memory, selection.branch)
         pool = unique([*pool, *gone])
     found = Selected([], pool)
+    if whole:
+        found.mark_gone(memory)
     found.standing.retracted.update(event.id for event in gone)
     found.standing.accepted |= memory.merged()
     for event in pool:
@@ -211,6 +225,22 @@ def select(memory: Memory, selection: Selection) -> Selected:
         if alive and all(test(event) for test in wanted):
             found.events.append(event)
     return found
+
+
+def branches(memory: Memory) -> set[str]:
+    """The names of all branches that are here or on a remote."""
+    out = memory.repo.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").decode("utf-8", "replace")
+    theirs = memory.repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes").decode("utf-8", "replace")
+    return {*out.splitlines(), *theirs.splitlines(), memory.repo.branch() or ""}
+
+
+def of_gone_branch(memory: Memory, name: str) -> list[Event]:
+    """What was recorded on a branch that is not there any more; nothing if there is such a branch or commit."""
+    try:
+        memory.position(name)
+    except CortexError:
+        return [event for event in memory.everything() if event.branch == name]
+    return []
 
 
 def tests(memory: Memory, selection: Selection) -> list[Callable[[Event], bool]]:
