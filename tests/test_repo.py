@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import formats
 import pytest
 from conftest import TestRepo
 
@@ -180,3 +181,53 @@ def test_every_setting_has_a_value_of_its_own_kind() -> None:
     for name in config.SETTINGS:
         value = getattr(config.Config(), name)
         config._checked(name, list(value) if isinstance(value, tuple) else value)
+
+
+def test_a_packed_head_costs_no_process(repo: TestRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loose or packed, of a branch or detached: HEAD is read from files, and so is whether a branch is there."""
+    if formats.FORMAT == "reftable":
+        pytest.skip("refs are no files here")
+    sha = repo.commit()
+    repo.git("branch", "topic")
+    repo.git("pack-refs", "--all")
+    repo.git("branch", "topic-2")
+    here = found(repo.path)
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    assert (sha, "main") == (here.head(), here.branch())
+    wanted = {"main": True, "topic": True, "topic-2": True, "top": False, "topic-": False, "opic": False, "": False}
+    assert wanted == {name: here.has_ref(f"refs/heads/{name}") for name in wanted}
+
+
+def test_head_may_be_a_link(repo: TestRepo) -> None:
+    """As git wrote it once: a symbolic link to the branch's file."""
+    if formats.FORMAT == "reftable":
+        pytest.skip("refs are no files here")
+    sha = repo.commit()
+    (repo.path / ".git/HEAD").unlink()
+    (repo.path / ".git/HEAD").symlink_to("refs/heads/main")
+
+    assert ("main", sha, "ref: refs/heads/main") == (
+        found(repo.path).branch(), found(repo.path).head(), found(repo.path).head_line()
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", ["bare = true", "bare", 'worktree = "{path}"', "worktree = ../../elsewhere"])
+def test_settings_may_move_the_work_tree(setting: str, repo: TestRepo, tmp_path: Path) -> None:
+    """Where the settings say that there is no work tree, or another one, that is what git says."""
+    (tmp_path / "elsewhere").mkdir()
+    with (repo.path / ".git/config").open("a") as file:
+        file.write("[core]\n\t" + setting.format(path=repo.path) + "\n")
+    shown = repo.git("rev-parse", "--show-toplevel", check=False).splitlines()
+    expected = shown[0] if shown and "bare" not in setting else None
+
+    assert expected == found(repo.path).work_tree
+
+
+def test_the_default_branch_is_that_of_the_only_remote(repo: TestRepo, tmp_path: Path) -> None:
+    """Whatever the remote is called: where there is one, its HEAD counts."""
+    repo.commit()
+    repo.git("branch", "-m", "main", "trunk/é")
+    repo.git("clone", "-q", "--origin", "upstream", str(repo.path), str(tmp_path / "clone"))
+
+    assert "trunk/é" == found(tmp_path / "clone").default_branch()
