@@ -59,7 +59,7 @@ def uninstall(env: Env, forget: bool, yes: bool, as_json: bool) -> None:
     repo = require(env.cwd, env.variables)
     if forget and not yes:
         if not is_interactive(env):
-            raise UsageError("--forget deletes the memory of this clone for good and asks before that, which needs a terminal")
+            raise UsageError("--forget deletes the memory of this clone for good and asks first: that needs a terminal")
         if not ask(env, "Delete the memory of this clone for good?", default=False):
             raise CortexError("nothing was changed")
     _print(env, install.uninstall(repo, env, forget=forget), as_json)
