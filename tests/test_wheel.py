@@ -97,6 +97,14 @@ def _check_installed(bin: Path, repo: Path) -> None:
     assert Path(program[1], "cortex_git", "_assets", "hooks").is_dir()
     run("git", "commit", "--quiet", "--allow-empty", "-m", "A change")
     assert ".cortex/decisions/" in run("git", "show", "--name-only", "--format=", "HEAD")
+    (repo / ".claude" / "rules" / "cortex-briefing.md").unlink()
+    drain = repo / ".git" / "cortex" / "hooks" / "drain"
+    answer = subprocess.run([drain, "SessionStart"], cwd=repo, env=environment, input=b"{}", capture_output=True)
+    assert b"Use SQLite" in answer.stdout, answer
+    run("git", "cortex", "init", "--yes", "--no-plugin")
+    for command in ("verify", "doctor", "status", "export"):
+        run("git", "cortex", command)
+    assert "Use SQLite" in run("git", "cortex", "search", "sqlite")
 
 
 @pytest.fixture
