@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import click
 
+from cortex_git.cli import audit
+from cortex_git.cli.audit import NOTICE, PROBLEM, Complaint
 from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.terminal import Screen, harmless, one_line, screen, write_json
 from cortex_git.env import Env
@@ -19,17 +20,8 @@ from cortex_git.store.repo import Repo, require
 from cortex_git.views.standing import fold
 
 OLDEST_GIT = (2, 34)
-PROBLEM, NOTICE = "problem", "notice"
 _LOG_LINES = 5
-_FOLDERS = ("refs/notes/cortex", "refs/notes/cortex-local", "refs/cortex")
-
-
-class Complaint(NamedTuple):
-    """Something to know. `cure` is what to do about it, one or more lines, or empty."""
-
-    level: str
-    message: str
-    cure: str = ""
+_FOLDERS = ("refs/notes/cortex", "refs/notes/cortex-local", "refs/notes/cortex-purged", "refs/cortex")
 
 
 @click.command(cls=Command)
@@ -111,6 +103,7 @@ def _store(repo: Repo, env: Env) -> Iterator[Complaint]:
     for type, count in fold(events).unknown.items():
         text = f"{count} events of the type {type}, which this version does not know, are kept and passed on"
         yield Complaint(NOTICE, text, "update git-cortex to see them")
+    yield from audit.complaints(memory, events)
 
 
 def _locks(repo: Repo) -> Iterator[Complaint]:

@@ -102,6 +102,11 @@ def rewritten(repo: Repo, remote: str) -> set[str]:
     return {ref for ref, done in kept.items() if remote not in done}
 
 
+def unfinished(repo: Repo) -> int:
+    """How many objects that hold something purged could not be removed."""
+    return len(read_json(_path(repo)).get("doomed", []))
+
+
 def sent(repo: Repo, remote: str, accepted: Iterable[str]) -> None:
     """Note that a remote has taken these refs as they are now."""
     state = read_json(_path(repo))
@@ -245,4 +250,4 @@ def _empty(folder: str, keep: Iterable[str]) -> None:
                 os.rmdir(os.path.join(place, name))
 
 
-__all__ = ["Purged", "bury", "honour", "is_due", "rewritten", "scrub", "sent", "texts_of"]
+__all__ = ["Purged", "bury", "honour", "is_due", "rewritten", "scrub", "sent", "texts_of", "unfinished"]

@@ -102,24 +102,31 @@ def _settle(repo: Repo, kept: dict[str, Any], stale: Mapping[str, str], deadline
 def _lines_of(
     repo: Repo, tips: Collection[str], stale: Mapping[str, str], verdicts: Mapping[str, bool]
 ) -> Iterable[tuple[str, list[str]]]:
-    """For each ref those commits of its own line that carry a signature, or were accepted, newest first."""
+    """For each ref those of its commits that carry a signature, or were accepted, newest first."""
     request = "".join(f"{tip}\n" for tip in sorted(tips)).encode()
-    out = repo.git("rev-list", "--header", "--ignore-missing", "--stdin", input=request)
-    parents: dict[str, str] = {}
-    signed: set[str] = set()
-    for record in out.decode("utf-8", "replace").split("\0"):
+    out = repo.git("rev-list", "--stdin", "--header", "--topo-order", "--ignore-missing", input=request)
+    parents: dict[str, list[str]] = {}
+    signed: dict[str, int] = {}
+    for record in filter(None, out.decode("utf-8", "replace").split("\0")):
         head = record.partition("\n\n")[0].split("\n")
         commit = head[0]
-        parents[commit] = next((line[7:] for line in head if line.startswith("parent ")), "")
+        parents[commit] = [line[7:] for line in head if line.startswith("parent ")]
         if verdicts.get(commit) or any(line.startswith("gpgsig") for line in head):
-            signed.add(commit)
+            signed[commit] = len(signed)
     for name, tip in stale.items():
-        line = []
-        while tip in parents:
-            if tip in signed:
-                line.append(tip)
-            tip = parents[tip]
-        yield name, line
+        yield name, sorted(_under(tip, parents) & signed.keys(), key=lambda commit: signed[commit])
+
+
+def _under(tip: str, parents: Mapping[str, list[str]]) -> set[str]:
+    """A commit and its ancestors."""
+    found: set[str] = set()
+    left = [tip]
+    while left:
+        commit = left.pop()
+        if commit not in found and commit in parents:
+            found.add(commit)
+            left += parents[commit]
+    return found
 
 
 def _verdicts(repo: Repo, commits: Sequence[str]) -> dict[str, bool]:
@@ -139,17 +146,19 @@ def _verdicts(repo: Repo, commits: Sequence[str]) -> dict[str, bool]:
 def signed(repo: Repo, backend: Backend, remote: str, name: str, commit: str) -> str:
     """A signed notes commit to push to a remote in place of `commit`, which lies in our ref `name`.
 
-    It descends from what was signed for that remote before, so that the push is a fast-forward,
-    and holds nothing but what `commit` does: our own ref stays as it is. Raises CortexError if
-    git cannot sign.
+    It descends from what was signed for that remote before, so that the push is a fast-forward, and
+    holds nothing but what `commit` does: our own ref stays as it is. Where signing was turned off
+    it only joins the two. Raises CortexError if git cannot sign.
     """
     *_, kind, key, clone = name.split("/")
     ref = f"{SIGNED}/{remote}/{key if kind == 'cortex' else kind}/{clone}"
     last = backend.refs(ref).get(ref)
     if last and commit in backend.reachable(last, [commit]):
         return last
+    if not last and not signs(repo):
+        return commit
     parents = [part for parent in (commit, last) if parent for part in ("-p", parent)]
-    message = b"cortex: signed\n"
-    made = repo.git("commit-tree", "-S", *parents, f"{commit}^{{tree}}", input=message).decode("ascii").strip()
+    sign, message = (("-S",), b"cortex: signed\n") if signs(repo) else ((), b"cortex: joined\n")
+    made = repo.git("commit-tree", *sign, *parents, f"{commit}^{{tree}}", input=message).decode("ascii").strip()
     backend.update(ref, made, last)
     return made
