@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from cortex_git.store import keys
-from cortex_git.store.head import BRANCHES, find
+from cortex_git.store import keys, steady
+from cortex_git.store.head import BRANCHES, find, in_files, is_hex
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.origin import Entry, lines
 
@@ -59,7 +59,8 @@ def missed(repo: Repo) -> list[Missed]:
     found = []
     kept: dict[str, Any] = read_json(_path(repo))
     for branch, (left, key) in kept.items():
-        tip = find(repo, BRANCHES + branch)
+        tip = _moved_to(repo, branch)
+        left = steady.followed(repo, branch, left)
         is_same = key == keys.settled(repo, branch)
         if tip is None or (tip == left and is_same):
             continue
@@ -70,6 +71,18 @@ def missed(repo: Repo) -> list[Missed]:
         else:
             note(repo, branch)
     return found
+
+
+def _moved_to(repo: Repo, branch: str) -> str | None:
+    """The tip of a branch, as far as it costs no process: a ref that moves is a file of its own, or it is HEAD's."""
+    if not in_files(repo):
+        return repo.head() if branch == repo.branch() else None
+    try:
+        with open(os.path.join(repo.common_dir, BRANCHES + branch), encoding="ascii", errors="replace") as file:
+            tip = file.readline().strip()
+    except OSError:
+        return None
+    return tip if is_hex(tip) else None
 
 
 def _made_since(repo: Repo, branch: str, left: str) -> list[Entry]:

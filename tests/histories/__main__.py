@@ -40,9 +40,8 @@ def _isolate(base: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("GIT_", "CORTEX_", "CLAUDE", "XDG_")):
             del os.environ[name]
-    os.environ.update(
-        HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"), GIT_CONFIG_NOSYSTEM="1", TZ="UTC", LC_ALL="C"
-    )
+    fixed = {"GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC", "LC_ALL": "C"}
+    os.environ.update(fixed, HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"))
 
 
 def _replay(text: str, real: bool) -> int:

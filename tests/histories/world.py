@@ -14,7 +14,6 @@ from cortex_git.events.model import Event
 from cortex_git.main import main
 from cortex_git.memory import Memory
 from cortex_git.setup.clone import settle
-
 from cortex_git.views.standing import fold
 
 from .driver import Driver, HookCall
