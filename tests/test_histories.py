@@ -20,7 +20,7 @@ def play(folder: Path, first: int, count: int, *, length: int = 22, real: bool =
             steps, fault = stage.random(seed, length)
             if fault:
                 fewest, said = stage.shortest(steps, 60)
-                pytest.fail(f"history {seed}: {fault}\n{said}\npython -m tests.histories --steps \"{fewest}\"")
+                pytest.fail(f'history {seed}: {fault}\n{said}\npython -m tests.histories --steps "{fewest}"')
     finally:
         stage.close()
 

@@ -8,10 +8,17 @@ from cortex_git.store.head import is_hex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_git.config import Config
     from cortex_git.events.model import Event
     from cortex_git.store.backend import Backend
     from cortex_git.store.repo import Repo
+
+_LOG = (
+    "-c", "log.showSignature=false", "log", "--stdin", "--ignore-missing", "--diff-filter=A", "--no-renames", "--raw",
+    "--no-abbrev", "--format=",
+)  # fmt: skip
 
 
 def carry_over(repo: Repo, backend: Backend, config: Config, branch: str) -> None:
@@ -46,15 +53,23 @@ def _open_events(repo: Repo, backend: Backend, writer: notes.Writer, original: s
             blobs -= set(backend.tree(tied.upto).values())
         for _, data in backend.blobs(blobs):
             events += codec.decode_segment(data)[0]
-    elsewhere = _tied_elsewhere(repo, backend, writer, key) if events else set()
-    return [e for e in events if e.type not in model.BOOKKEEPING and e.id not in elsewhere]
+    events = [event for event in events if event.type not in model.BOOKKEEPING]
+    elsewhere = _tied_elsewhere(repo, backend, writer, key, events) if events else set()
+    return [event for event in events if event.id not in elsewhere]
 
 
-def _tied_elsewhere(repo: Repo, backend: Backend, writer: notes.Writer, key: str) -> set[str]:
-    """Ids that are tied to a commit under another key of this clone, to which they were carried before."""
+def _tied_elsewhere(repo: Repo, backend: Backend, writer: notes.Writer, key: str, events: Sequence[Event]) -> set[str]:
+    """Ids of those events that are tied to a commit under another key of this clone, to which they were carried before.
+
+    Nothing is stored before it happens: so only what was stored since the first of them is looked through.
+    """
     mine = {n: tip for n, tip in writer.refs.items() if keys.is_ours(repo, n) and keys.key_in(n) != key}
-    blobs: set[str] = set()
-    for anchors in align.anchors(repo, mine).values():
-        if anchors:
-            blobs.update(backend.tree(max(anchors, key=lambda anchor: anchor.depth).upto).values())
-    return {event.id for _, data in backend.blobs(blobs) for event in codec.decode_segment(data)[0]}
+    tied = [max(found, key=lambda anchor: anchor.depth).upto for found in align.anchors(repo, mine).values() if found]
+    if not tied:
+        return set()
+    since = min(event.time for event in events)[:10]  # a day, in case a clock was set
+    request = "".join(f"{upto}\n" for upto in sorted(set(tied)))
+    out = repo.git(*_LOG, f"--since={since}T00:00:00Z", input=request.encode())
+    new = {line.split(" ")[3] for line in out.decode("ascii", "replace").splitlines() if line.startswith(":")}
+    wanted = {f'"id":"{event.id}"'.encode(): event.id for event in events}
+    return {id for _, data in backend.blobs(new) for name, id in wanted.items() if name in data}

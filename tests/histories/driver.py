@@ -71,7 +71,7 @@ class Driver:
         script.write_text(_STAND_IN.format(folder=self.base, python=sys.executable))
         script.chmod(0o755)
         patient = self.base / "timeout"  # the shims bound the time of a hook; on a busy machine that is ours, too
-        patient.write_text("#!/bin/sh\nshift\nexec \"$@\"\n")
+        patient.write_text('#!/bin/sh\nshift\nexec "$@"\n')
         patient.chmod(0o755)
         for name in ("ask", "answer"):
             if not (self.base / name).exists():

@@ -340,7 +340,6 @@ def _standing_marks(memory: Memory) -> set[int]:
     return {mark for events in lists for event in events for mark in marks_in(event.content)}
 
 
-
 def _index(variables: dict[str, str]) -> dict[str, str]:
     return {name: variables[name] for name in ("GIT_INDEX_FILE",) if name in variables}
 
