@@ -168,20 +168,21 @@ def test_a_folder_that_is_none(team: TestRepo, kind: str, tmp_path: Path) -> Non
 
 
 def test_a_sparse_checkout_without_the_folder(team: TestRepo) -> None:
-    """Where the folder is not in the work tree nothing is added and nothing taken out; once it is back, all comes."""
+    """A folder that is only not in the work tree is there: a commit brings items, and takes nothing out."""
     team.commit({"src/a": "1\n"})
     assert 1 == in_head(team)
     team.git("sparse-checkout", "set", "--cone", "src")
+    assert not (team.path / ".cortex").exists()
     team.run("decide", "Use paper")
     team.git("commit", "-q", "--allow-empty", "-m", "x")
-    assert not (team.path / ".cortex").exists()
-    assert 1 == decisions(team)
-    assert "" == team.git("status", "--porcelain")
-    team.git("sparse-checkout", "disable")
-    team.git("commit", "-q", "--allow-empty", "-m", "y")
 
+    assert 2 == decisions(team) and is_regenerated(team)
+    assert untouched(team)
+    team.git("sparse-checkout", "reapply")
+    assert untouched(team) and not (team.path / ".cortex" / "decisions").exists()
+    team.git("sparse-checkout", "disable")
     assert 2 == in_head(team)
-    assert is_regenerated(team)
+    assert "" == team.git("status", "--porcelain")
 
 
 def test_a_removed_folder_stays_removed_and_comes_back(team: TestRepo) -> None:
