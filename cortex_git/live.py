@@ -50,6 +50,12 @@ def refresh(memory: Memory, *, rules: bool | None = None) -> str:
     return text
 
 
+def due(memory: Memory) -> str:
+    """When the view that is kept for the branch here changes by itself; empty if it does not."""
+    key = memory.key(memory.repo.branch())
+    return str(read_json(memory.path("view", f"briefing-{keys.shelf(key)}.json")).get("due", ""))
+
+
 def _stamp(memory: Memory, key: str, head: str | None) -> str:
     """What the view depends on, in short: the code's commit, every notes ref, the branches' keys, the settings."""
     living = sorted(keys.living(memory.repo))

@@ -10,7 +10,7 @@ from cortex_git.events import codec, model
 from cortex_git.events.redact import redact_event
 from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
-from cortex_git.store import align, history, keys, notes, promisor, refs, remotes, spool
+from cortex_git.store import align, keys, notes, promisor, refs, remotes, spool, steady
 from cortex_git.store.head import find
 from cortex_git.store.held import changes, has_removed, held
 from cortex_git.store.open import open_backend
@@ -253,8 +253,8 @@ class Memory:
         return self._is_step(old, new) or old in self.backend.reachable(new, [old])
 
     def _is_step(self, old: str | None, new: str | None) -> bool:
-        """Whether HEAD has just gone from one commit to its only child."""
-        return bool(old and new) and old == history.parent_of_step(self.repo, new or "")
+        """Whether HEAD has just gone from one commit to its only child, or to one that is as good as that."""
+        return bool(old and new) and old in steady.before(self.repo, new or "")
 
     def changes(self, old: str | None, new: str | None) -> Change:
         """How item files differ between two commits; see `held.changes`."""

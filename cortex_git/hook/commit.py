@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from cortex_git.hook.journal import log, store_waiting
 from cortex_git.projections.document import DECISIONS
-from cortex_git.store import history
+from cortex_git.store import history, keys, steady
 from cortex_git.tying import catch_up, tie
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cortex_git.memory import Memory
     from cortex_git.pending import Pending
 
@@ -80,3 +84,34 @@ def post_commit(memory: Memory) -> None:
     live.refresh(memory)
     settle(memory)
     stage.settle(memory.repo)
+    rest(memory)
+
+
+def rest(memory: Memory) -> None:
+    """Note that the next commit has nothing to do, if that is so: then its hooks need not even look."""
+    from cortex_git import live
+    from cortex_git.pending import buried, pending
+    from cortex_git.projections import clerk, stage
+    from cortex_git.setup import rules
+
+    repo, branch = memory.repo, memory.repo.branch()
+    coming = pending(memory)
+    is_idle = not (coming.events or coming.states or coming.plan or coming.had_plan or buried(memory))
+    writer = memory.writer()
+    is_idle = is_idle and not (memory.ahead or live.due(memory) or writer.open_refs(branch))
+    if branch is None or not is_idle or not stage.is_settled(repo, memory.config):
+        steady.forget(repo)
+        return
+    refs = [keys.ref(space, writer.key(branch), repo.clone) for space in (keys.SHARED, keys.LOCAL)]
+    ours = map(memory.path, ("view/lagging.json", "cache/purged.json", "sharing.json", "program"))
+    theirs = (".cortex/README.md", ".cortex/config.toml", rules.PATH, *clerk.WATCHED)
+    files = [*ours, *(os.path.join(repo.work_tree or "", name) for name in theirs)]
+    steady.note(repo, refs, [*files, *_settings(repo.git_dir, memory.env.variables)])
+
+
+def _settings(git_dir: str, variables: Mapping[str, str]) -> list[str]:
+    """Where git's settings usually lie, and our notes of a work tree."""
+    home = variables.get("HOME", "")
+    user = os.path.join(variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git/config")
+    general = [variables.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"), user]
+    return [*(os.path.join(git_dir, name) for name in ("config", "config.worktree", "cortex/staged.json")), *general]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _signal
 
 from cortex_git.hook.journal import log
+from cortex_git.store import steady
 from cortex_git.store.process import GUARD
 
 TYPE_CHECKING = False
@@ -37,6 +38,8 @@ def run(arguments: Sequence[str], env: Env) -> int:
     try:
         _signal.signal(_signal.SIGALRM, _time_is_up)
         _signal.alarm(_limit(*arguments[:2]))
+        if arguments[0] == "git" and steady.passes(arguments[1], env.variables, env.cwd):
+            return 0
         from cortex_git.setup import clone
         from cortex_git.store.repo import Repo
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cortex_git.store.repo import Repo
 
 
+WATCHED = (DECISIONS, LEARNED, PLANS, *(FOLDER + name for name in page.NAMES))
+"""What shows by its time in the work tree whether items and pages are as they were."""
+
+
 class Clerk:
     """Collects what is to be staged, looks at what is in the way, and does it in one go."""
 
@@ -114,8 +118,7 @@ class Clerk:
 
     def stamp(self) -> str:
         """What shows cheaply that items and pages are as they were: times and sizes in the work tree."""
-        folders = [FOLDER + name for name in page.NAMES]
-        return self.settings + " ".join(self._seen(path) for path in (DECISIONS, LEARNED, PLANS, *folders))
+        return self.settings + " ".join(map(self._seen, WATCHED))
 
     def _seen(self, path: str) -> str:
         try:

@@ -267,13 +267,26 @@ def _restate(clerk: Clerk, states: Mapping[str, State]) -> None:
             clerk.want(path, restate(data, status, successor))
 
 
+def is_settled(repo: Repo, config: Config) -> bool:
+    """Whether what we staged was committed and the pages were found right, and nothing has changed since then."""
+    clerk, branch = Clerk(repo, None, []), repo.branch()
+    if clerk.notes.staged or branch is None:
+        return False
+    clerk.settings = _page_settings(branch, config)
+    return config.projections_pages == "off" or clerk.notes.stamp == clerk.stamp()
+
+
+def _page_settings(branch: str, config: Config) -> str:
+    settings = (branch, config.projections_pages, config.default_branch, config.briefing_tokens, page.VERSION)
+    return repr(settings)
+
+
 def _pages(clerk: Clerk, backend: Backend, config: Config) -> None:
     """Render the pages where this branch carries them and what they show has changed."""
     branch = clerk.repo.branch()
     if branch is None or config.projections_pages == "off":
         return
-    settings = (branch, config.projections_pages, config.default_branch, config.briefing_tokens, page.VERSION)
-    clerk.settings = repr(settings)
+    clerk.settings = _page_settings(branch, config)
     if not clerk.wanted and not clerk.dropped and clerk.notes.stamp == clerk.stamp():
         return
     is_default = branch == clerk.repo.default_branch()

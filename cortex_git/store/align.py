@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from cortex_git.digest import sha256_hex
-from cortex_git.store import history, keys, reach
+from cortex_git.store import keys, reach, steady
 from cortex_git.store.listing import Tips
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.tied import Tied
@@ -131,8 +131,9 @@ def _reached(repo: Repo, backend: Backend, refs: Tips, own: str, head: str) -> R
     path = os.path.join(repo.home, "cache", "reached")
     kept: dict[str, str] = read_json(path + ".json")
     # A commit has what its only parent has, and no anchor of another branch can name one that has just been made.
-    parent = history.parent_of_step(repo, head) if own == keys.settled(repo, repo.branch()) else None
-    serial = kept.get(f"{head} {stamp}") or kept.get(f"{parent} {stamp}", "")
+    before = steady.before(repo, head) if own == keys.settled(repo, repo.branch()) else []
+    places = [f"{commit} {stamp}" for commit in (head, *before)]
+    serial = next((kept[place] for place in places if place in kept), "")
 
     def look_up() -> dict[str, str]:
         theirs = keys.is_detached(own)
@@ -141,7 +142,7 @@ def _reached(repo: Repo, backend: Backend, refs: Tips, own: str, head: str) -> R
 
     found = Reached(path, serial, look_up)
     if kept.get(f"{head} {stamp}") != found.serial:
-        kept.pop(f"{parent} {stamp}", None)
+        kept = {name: value for name, value in kept.items() if name not in places}
         kept[f"{head} {stamp}"] = found.serial
         last = {name: kept[name] for name in list(kept)[-_POSITIONS:]}
         keep_json(path + ".json", last)
