@@ -110,6 +110,30 @@ def test_init_shares_if_told_so(hub: Hub) -> None:
     assert ["origin"] == remotes.shared(opened(clone))
 
 
+def test_what_came_is_in_the_next_sessions_briefing(hub: Hub) -> None:
+    """After a sync the next session of an assistant starts with what others have decided."""
+    other = hub.clone("b")
+    decide(other, "Use TOML")
+    other.run("sync")
+    clone = hub.empty_clone("a")
+    clone.run("init", "--yes", "--no-plugin")
+    clone.run("sync")
+    assert "Use TOML" in clone.read(".claude/rules/cortex-briefing.md")
+
+
+def test_sharing_twice_is_a_sync(hub: Hub) -> None:
+    """With a remote that memory is shared with already, share asks nothing and sends."""
+    clone = hub.clone("a")
+    decide(clone, "Use SQLite")
+    assert "sent 1 event" in clone.run("share").out
+
+
+def test_names_of_remotes_are_completed(hub: Hub) -> None:
+    """The shell offers the remotes that there are."""
+    clone = hub.clone("a", shared=False)
+    assert "origin" in clone.run("share", "ori", variables={"_GIT_CORTEX_COMPLETE": "1"}).out
+
+
 def test_unsharing_ends_it(hub: Hub) -> None:
     """After unshare a push sends no memory; --forget also removes what was fetched."""
     other = hub.clone("b")

@@ -176,6 +176,26 @@ def test_an_old_clone_comes_back(known: Hub) -> None:
         assert ["Use TOML"] == [event["content"] for event in alive if event["status"] != "retracted"]
 
 
+def test_folded_memory_is_shared_like_any_other(known: Hub) -> None:
+    """What gc folds away reaches the others, whether it was sent before, in part, or never."""
+    clone = known.clone("b")
+    for name, said in {"old": ["Use TOML", "Use Go"], "new": ["Use Rust"]}.items():
+        clone.git("switch", "-qc", name, "main")
+        decide(clone, said[0])
+        if name == "old":
+            clone.run("sync")
+        decide(clone, *said[1:])
+        clone.git("switch", "-q", "main")
+        clone.git("branch", "-D", name)
+    clone.run("gc")
+    clone.run("sync")
+    assert "unpushed events: 0" in clone.run("status").out
+
+    teller = TestRepo(known.path.parent / "teller")
+    teller.run("sync")
+    assert ["Use Go", "Use Rust", "Use SQLite", "Use TOML"] == seen(teller, "--all")
+
+
 # ---- what git itself does with refs
 
 
@@ -253,7 +273,9 @@ def test_a_refspec_for_notes_loses_nothing(known: Hub) -> None:
     decide(clone, "Use Go")
     clone.run("sync")
     assert ["Use Go", "Use Rust", "Use SQLite", "Use TOML"] == known.contents()
-    assert "refs/notes" in clone.run("doctor", check=False).out
+    clone.git("config", "remote.origin.push", "refs/notes/cortex/*:refs/notes/cortex/*")
+    told = clone.run("doctor", check=False).out
+    assert "has a fetch write where" in told and "keeps a plain `git push` from pushing branches" in told
 
 
 # ---- the fetch in the background

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import TestRepo
 from team import Hub, decide, opened, push, seen
+from test_light_imports import _heavy, _imports
 
 from cortex_git.hook.push import Pushed, asks_for_dry_run
 from cortex_git.store import remotes
@@ -314,6 +315,15 @@ def test_notes_that_are_pushed_by_hand_are_not_raced_against(hub: Hub, clone: Te
     """A push of the notes refs themselves succeeds: the hook moves none of them meanwhile."""
     done = push(clone, "origin", "main", "refs/notes/cortex/*")
     assert 0 == done.returncode, done.stderr
+    assert "Use SQLite" in hub.contents()
+
+
+def test_the_hook_imports_nothing_heavy(hub: Hub, clone: TestRepo) -> None:
+    """A push that sends memory loads none of the slow modules."""
+    head = clone.git("rev-parse", "HEAD")
+    line = f"refs/heads/main {head} refs/heads/main {'0' * 40}\n".encode()
+    modules = _imports("git", "pre-push", "origin", str(hub.path), cwd=clone.path, input=line)
+    assert "cortex_git.store.transport" in modules and set() == _heavy(modules)
     assert "Use SQLite" in hub.contents()
 
 

@@ -41,9 +41,11 @@ def exchange(memory: Memory, remote: str, *, send: bool = True, limit: float = t
     done = Exchange(remote, remotes.is_shared(memory.repo, remote))
     _fetch(memory, done, limit)
     if done.shared:
+        before = {event.id for event in unsent(memory, remote)}
         if send and not done.problem:
             _send(memory, done, limit)
-        done.left = len(unsent(memory, remote))
+        after = {event.id for event in unsent(memory, remote)}
+        done.sent, done.left = len(before - after), len(after)
     return done
 
 
@@ -82,8 +84,16 @@ def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
     done.problem = came.problem
 
 
+def _close(memory: Memory) -> None:
+    """Have others know which branches are gone here: what was said last on them comes into view there, too."""
+    writer = memory.writer()
+    writer.close()
+    memory.follow(writer)
+
+
 def _send(memory: Memory, done: Exchange, limit: float) -> None:
     repo, backend = memory.repo, memory.backend
+    _close(memory)
     every = sharing.lines(repo, backend, done.remote)
     anew = purge.rewritten(repo, done.remote)
     if not anew:  # else a ref may be meant to lack something
@@ -94,9 +104,6 @@ def _send(memory: Memory, done: Exchange, limit: float) -> None:
     purge.sent(repo, done.remote, sent.accepted)
     remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
     memory.forget_refs()
-    old = [line.known for line in every if line.known and line.key]
-    new = [tip for ref, (_, tip) in sent.accepted.items() if not refs.is_tombstone(ref) and not refs.is_archive(ref)]
-    done.sent = len(sharing.events_in(backend, new, old))
     done.problem = sent.complaint
 
 

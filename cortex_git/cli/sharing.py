@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 
 import click
 
+from cortex_git import live
 from cortex_git.cli.command import Command, json_option
 from cortex_git.cli.exchange import Exchange, describe, exchange, look_ahead, preview, preview_lines
 from cortex_git.cli.opening import open_memory, warn_of_settings
@@ -14,10 +16,17 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 from cortex_git.memory import Memory
 from cortex_git.store import remotes, sharing
+from cortex_git.store.repo import Repo
+
+
+def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    env = ctx.find_object(Env)
+    repo = Repo.discover(env.cwd, env.variables) if env else None
+    return [name for name in remotes.known(repo) if name.startswith(incomplete)] if repo else []
 
 
 @click.command(cls=Command)
-@click.argument("remote", required=False)
+@click.argument("remote", required=False, shell_complete=_names)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would leave, and change nothing.")
 @json_option
@@ -32,16 +41,15 @@ def share(env: Env, remote: str | None, yes: bool, dry_run: bool, as_json: bool)
     warn_of_settings(memory)
     name = remotes.chosen(memory.repo, remote)
     facts = preview(memory, name)
-    if dry_run and as_json:
+    if as_json and dry_run:
         write_json(env, facts)
-        return
     if not as_json:
         for line in preview_lines(facts):
             env.stdout.write(line + "\n")
         env.stdout.flush()
     if dry_run:
         return
-    _consent(env, name, yes)
+    _consent(env, name, yes or remotes.is_shared(memory.repo, name))
     begin(env, memory, name, facts if as_json else None)
 
 
@@ -49,6 +57,7 @@ def begin(env: Env, memory: Memory, name: str, facts: dict[str, object] | None =
     """Share with a remote from now on, and exchange what there is; with `facts`, print those and the rest as JSON."""
     remotes.set_shared(memory.repo, name, True)
     done = exchange(memory, name)
+    _greet_next_session(memory)
     if facts is not None:
         write_json(env, {**facts, "exchange": asdict(done)})
     else:
@@ -68,7 +77,7 @@ def _consent(env: Env, name: str, yes: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("remote", required=False)
+@click.argument("remote", required=False, shell_complete=_names)
 @click.option("--forget", is_flag=True, help="Remove here what was fetched from it.")
 @json_option
 @click.pass_obj
@@ -96,7 +105,7 @@ def unshare(env: Env, remote: str | None, forget: bool, as_json: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("remote", required=False)
+@click.argument("remote", required=False, shell_complete=_names)
 @click.option("--fetch", "fetch_only", is_flag=True, help="Fetch, and send nothing.")
 @click.option("-n", "--dry-run", is_flag=True, help="Say what there is to send and to fetch, and do neither.")
 @json_option
@@ -111,12 +120,20 @@ def sync(env: Env, remote: str | None, fetch_only: bool, dry_run: bool, as_json:
     names = names or [remotes.chosen(memory.repo, None)]
     act = look_ahead if dry_run else exchange
     done = [act(memory, name, send=not fetch_only) for name in names]
+    if any(each.came for each in done) and not dry_run:
+        _greet_next_session(memory)
     if as_json:
         write_json(env, {"dry_run": dry_run, "remotes": [asdict(each) for each in done]})
     else:
         for each in done:
             env.stdout.write(describe(each, ahead=dry_run) + "\n")
     _complain(done)
+
+
+def _greet_next_session(memory: Memory) -> None:
+    """Have the next session start with what has just come."""
+    with contextlib.suppress(OSError):
+        live.refresh(memory)
 
 
 def _complain(done: list[Exchange]) -> None:

@@ -30,17 +30,18 @@ class Line:
 
     `tip` is None if it is gone here, `known` if the remote has none. `unsent` are the notes commits
     that the remote lacks, newest first, each with the commit of the code that it is an anchor at.
-    `folded` is a line that lies in the archive here; of a `sealed` one the remote has a signed commit on top; of
-    one that is `diverged` it has something that is not in ours.
+    `folded` is a line that lies in the archive here, an `archived` one does so at the remote only; of a `sealed`
+    one the remote has a signed commit on top; of one that is `diverged` it has something that is not in ours.
     """
 
-    __slots__ = ("diverged", "folded", "known", "ref", "sealed", "tip", "unsent")
+    __slots__ = ("archived", "diverged", "folded", "known", "ref", "sealed", "tip", "unsent")
 
     def __init__(self, ref: str, tip: str | None, known: str | None) -> None:
         self.ref = ref
         self.tip = tip
         self.known = known
         self.unsent: list[tuple[str, str]] = []
+        self.archived = False
         self.diverged = False
         self.folded = False
         self.sealed = False
@@ -96,13 +97,17 @@ def lines(repo: Repo, backend: Backend, remote: str) -> list[Line]:
     base, clone = f"{keys.REMOTES}/{remote}/", repo.clone
     found = backend.refs(keys.SHARED, refs.PURGED, base, f"{trust.SIGNED}/{remote}")
     mine = {name: tip for name, tip in found.items() if _is_ours(name, clone)}
-    folded = refs.expanded(repo, {name: tip for name, tip in mine.items() if refs.is_archive(name)})
+    archives = {name: tip for name, tip in found.items() if refs.is_archive(name) and name.endswith("/" + clone)}
+    expanded = refs.expanded(repo, archives)
+    folded = {name: tip for name, tip in expanded.items() if _is_ours(name, clone)}
+    archived = {_own_name(base, name): tip for name, tip in expanded.items() if name.startswith(base)}
     theirs = {_own_name(base, name): tip for name, tip in found.items() if name.startswith(base)}
     signed = {tip for name, tip in found.items() if name.startswith(trust.SIGNED)}
     every = []
     for ref in sorted({*mine, *folded, *(name for name in theirs if _is_ours(name, clone))}):
-        line = Line(ref, mine.get(ref, folded.get(ref)), theirs.get(ref))
+        line = Line(ref, mine.get(ref, folded.get(ref)), theirs.get(ref, archived.get(ref)))
         line.folded = ref not in mine and ref in folded
+        line.archived = ref not in theirs and ref in archived
         line.sealed = line.known in signed
         every.append(line)
     _find_unsent(repo, every)
@@ -139,7 +144,7 @@ def _find_unsent(repo: Repo, every: Iterable[Line]) -> None:
 def _commits(repo: Repo, some: Iterable[Line]) -> dict[str, tuple[str, str]]:
     """The notes commits that are in none that the remote has: id to first parent and anchor."""
     request = [line.tip or "" for line in some] + [f"^{line.known}" for line in some if line.known]
-    log = ("-c", "log.showSignature=false", "log", "--stdin", "--ignore-missing", f"--format={_FORMAT}")
+    log = ("-c", "log.showSignature=false", "log", "--ignore-missing", "--stdin", f"--format={_FORMAT}")
     out = repo.git(*log, input="".join(f"{name}\n" for name in request).encode(), variables=_LOCAL)
     found: dict[str, tuple[str, str]] = {}
     for entry in out.decode("utf-8", "replace").splitlines():
@@ -188,7 +193,11 @@ def everything(every: Iterable[Line]) -> dict[str, str]:
     What is folded goes with its archive; only a ref that the remote has already is sent up to where it was folded,
     since readers take a ref of its own before an archive.
     """
-    return {line.ref: line.tip for line in every if line.tip and line.is_open and (line.known or not line.folded)}
+    return {
+        line.ref: line.tip
+        for line in every
+        if line.tip and line.is_open and not (line.folded and (line.archived or not line.known))
+    }
 
 
 def _reached(repo: Repo, commits: Collection[str], anchors: Collection[str]) -> set[str]:
@@ -243,7 +252,7 @@ def send(
     if not wanted:
         return sent
     chosen = sorted(wanted)[:MOST]
-    known = {line.ref: line.known for line in every}
+    known = {line.ref: line.known if not line.archived else None for line in every}
     answer = transport.push(repo, remote, [f"{'+' * (ref in forced)}{wanted[ref]}:{ref}" for ref in chosen], limit)
     results = transport.results(answer)
     said = answer.reason if answer.status else ""
@@ -266,7 +275,7 @@ def signed(repo: Repo, backend: Backend, remote: str, wanted: Mapping[str, str])
 
     Raises CortexError if git cannot sign.
     """
-    if not trust.signs(repo):
+    if not trust.signs(repo) and not backend.refs(f"{trust.SIGNED}/{remote}"):
         return dict(wanted)
     return {name: trust.signed(repo, backend, remote, name, commit) for name, commit in wanted.items()}
 
@@ -326,7 +335,7 @@ def restore(backend: Backend, every: Iterable[Line], keep: Collection[str] = ())
     found = []
     for line in every:
         behind = line.known and line.tip != line.known and not line.unsent and not line.sealed
-        if behind and line.key and not line.folded and line.ref not in keep:
+        if behind and line.key and not (line.folded or line.archived) and line.ref not in keep:
             backend.update(line.ref, line.known, line.tip)
             line.tip = line.known
             found.append(line.ref)
