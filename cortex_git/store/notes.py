@@ -85,19 +85,23 @@ class Writer:
         names = self.refs if among is None else among
         mine = {name: self.refs[name] for name in names if self._is_over(name, living)}
         told = align.ended(self._repo, mine) if mine else set()
-        self._append({ref: ([], closing_message(self._named(tip))) for ref, tip in mine.items() if ref not in told})
+        names = self._named([mine[ref] for ref in mine.keys() - told])
+        self._append({ref: ([], closing_message(names.get(mine[ref], ""))) for ref in sorted(mine.keys() - told)})
 
     def _is_over(self, name: str, living: set[str]) -> bool:
         key = keys.key_in(name)
         return name == keys.ref(keys.SHARED, key, self._repo.clone) and not keys.is_detached(key) and key not in living
 
-    def _named(self, tip: str) -> str:
-        """The name of the branch that a notes commit was written for."""
-        out = self._repo.git(
-            "-c", "log.showSignature=false", "log", "-1",
-            "--format=%(trailers:key=Cortex-Branch,valueonly,separator=%x20)", tip, "--",
-        )  # fmt: skip
-        return os.fsdecode(out).strip()
+    def _named(self, tips: Sequence[str]) -> dict[str, str]:
+        """By notes commit the name of the branch that it was written for."""
+        if not tips:
+            return {}
+        trailer = "%(trailers:key=Cortex-Branch,valueonly,separator=%x20)"
+        log = ("-c", "log.showSignature=false", "log", "--no-walk", "--stdin", f"--format=%H {trailer}")
+        out = self._repo.git(*log, input="".join(f"{tip}\n" for tip in tips).encode())
+        return {
+            line[: line.index(" ")]: line.partition(" ")[2].strip() for line in os.fsdecode(out).split("\n") if line
+        }
 
     def write(
         self, events: Mapping[str | None, Sequence[Event]], *, anchored: str = "", left: str | None = None
