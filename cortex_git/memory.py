@@ -16,6 +16,7 @@ from cortex_git.store.held import changes, has_removed, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.recall import Recall
 from cortex_git.store.repo import require
+from cortex_git.store.sieve import Sieve
 from cortex_git.views.settled import settle
 from cortex_git.views.standing import fold, unique
 
@@ -56,10 +57,8 @@ class Memory:
         self.config: Config = repo.config()
         self.damaged = 0
         """Entries of segments that were read and are no events."""
-        self.ahead: dict[str, str] = {}
-        """Id to time of the events that were met and set aside, since they are dated in the future."""
         self._refs: Tips | None = None
-        self._purged: Tombstones | None = None
+        self._sieve = Sieve(repo, backend, self.refs)
         self._recall = Recall(repo, backend)
         self._changes: dict[tuple[str | None, str | None], Change] = {}
         self._statuses = Statuses(repo, self.contents)
@@ -87,7 +86,7 @@ class Memory:
         """All notes refs with their tips, ours and fetched."""
         if self._refs is None:
             self._refs = notes.all_refs(self.repo, self.backend)
-            self._purged = None
+            self._sieve.forget()
         return self._refs
 
     def refs_stamp(self) -> str:
@@ -111,7 +110,7 @@ class Memory:
     def forget_refs(self) -> None:
         """Look at the refs anew at the next read."""
         self._refs = None
-        self._purged = None
+        self._sieve.forget()
 
     def drain(self, patience: float = PATIENCE) -> list[str]:
         """Store what waits in the spool; returns what went wrong, a sentence each. Raises CortexError."""
@@ -217,15 +216,13 @@ class Memory:
             yield from self.admitted(events)
 
     def admitted(self, events: Iterable[Event]) -> list[Event]:
-        """Those events that may be shown: not what was purged, nor yet what is dated more than a day ahead."""
-        gone, limit = self.purged().ids, self.horizon()
-        found = []
-        for event in events:
-            if event.time > limit:
-                self.ahead[event.id] = event.time
-            elif event.id not in gone:
-                found.append(event)
-        return found
+        """Those events that may be shown: not what was purged, nor yet what others date more than a day ahead."""
+        return self._sieve.pass_on(events, self.horizon())
+
+    @property
+    def ahead(self) -> dict[str, str]:
+        """Id to time of the events of others that were met and set aside, since they are dated in the future."""
+        return self._sieve.ahead
 
     def horizon(self) -> str:
         """The time after which an event is set aside until its time has come: a day ahead of the clock."""
@@ -233,9 +230,7 @@ class Memory:
 
     def purged(self) -> Tombstones:
         """What was purged, here or in another clone."""
-        if self._purged is None:
-            self._purged = refs.purged(self.repo)
-        return self._purged
+        return self._sieve.purged
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """The contents of blobs."""

@@ -254,6 +254,18 @@ def test_a_clock_that_is_a_little_ahead_hides_nothing(team: TestRepo) -> None:
     assert {"Elsewhere it is tomorrow"} == seen(team)
 
 
+def test_what_this_clone_said_is_always_shown(team: TestRepo) -> None:
+    """A clock that was set back, or ran ahead, hides nothing of what was recorded in this very clone."""
+    now = team.clock()
+    team.clock = lambda: now + 400 * DAY
+    decide(team, "Said with a wrong clock")
+    team.clock = lambda: 0.0
+
+    assert {"Said with a wrong clock"} == seen(team)
+    assert "wrong clock" in team.run("search", "clock").out
+    assert "Said with a wrong clock" in _briefing(team)
+
+
 def test_an_item_of_the_future_waits_too(team: TestRepo, tmp_path: Path) -> None:
     """A committed file whose event is dated ahead is set aside in a clone without notes, until its time comes."""
     now = team.clock()
