@@ -23,6 +23,8 @@ HEX = 64 if FORMAT == "sha256" else 40
 """How many digits an object id has."""
 VARIABLES = {"sha256": {"GIT_DEFAULT_HASH": "sha256"}, "reftable": {"GIT_DEFAULT_REF_FORMAT": "reftable"}}
 """What makes `git init` and `git clone` use a format."""
+FOR_HEAD = 1 if FORMAT == "reftable" else 0
+"""How many processes it takes to learn what HEAD is."""
 needs_libgit2 = pytest.mark.skipif(bool(FORMAT), reason="libgit2 does not open these repositories")
 needs_ref_files = pytest.mark.skipif(FORMAT == "reftable", reason="refs are in tables here, and not in files")
 CONFIG = {"partial": "[uploadpack]\n\tallowFilter = true\n\tallowAnySHA1InWant = true\n"}

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import formats
 import pytest
 from conftest import TestRepo
 from setting_up import SETTINGS, files, init, problems, repo_at, runs, stand_in, uninstall
@@ -106,7 +107,7 @@ def test_init_in_a_linked_worktree(repo: TestRepo, tmp_path: Path) -> None:
     repo.git("worktree", "add", "--quiet", str(tree))
     before = files(tree)
     init(tree)
-    assert (repo.path / ".git" / "hooks" / "pre-commit").exists()
+    assert formats.reads_hook_settings() or (repo.path / ".git" / "hooks" / "pre-commit").exists()
     assert (repo.path / SETTINGS).exists()
     assert (tree / rules.PATH).exists()
     assert [] == problems(tree)
@@ -123,7 +124,8 @@ def test_init_in_a_submodule(repo: TestRepo, tmp_path: Path) -> None:
     inner.commit({"c.txt": "c\n"})
     repo.git("submodule", "--quiet", "add", str(inner.path), "sub")
     init(repo.path / "sub")
-    assert (repo.path / ".git" / "modules" / "sub" / "hooks" / "pre-commit").exists()
+    hook = repo.path / ".git" / "modules" / "sub" / "hooks" / "pre-commit"
+    assert formats.reads_hook_settings() or hook.exists()
     assert not (repo.path / ".git" / "cortex").exists()
     assert [] == problems(repo.path / "sub")
 
