@@ -103,15 +103,18 @@ def rest(memory: Memory) -> None:
         steady.forget(repo)
         return
     refs = [keys.ref(space, writer.key(branch), repo.clone) for space in (keys.SHARED, keys.LOCAL)]
-    ours = map(memory.path, ("view/lagging.json", "cache/purged.json", "sharing.json", "program"))
+    ours = [
+        *map(memory.path, ("view/lagging.json", "cache/purged.json", "sharing.json")),
+        os.path.join(repo.git_dir, "cortex", "staged.json"),
+    ]
     theirs = (".cortex/README.md", ".cortex/config.toml", rules.PATH, *clerk.WATCHED)
-    files = [*ours, *(os.path.join(repo.work_tree or "", name) for name in theirs)]
-    steady.note(repo, refs, [*files, *_settings(repo.git_dir, memory.env.variables)])
+    files = [memory.path("program"), *(os.path.join(repo.work_tree or "", name) for name in theirs)]
+    steady.note(repo, refs, ours, [*files, *_settings(repo.git_dir, memory.env.variables)])
 
 
 def _settings(git_dir: str, variables: Mapping[str, str]) -> list[str]:
-    """Where git's settings usually lie, and our notes of a work tree."""
+    """Where git's settings usually lie."""
     home = variables.get("HOME", "")
     user = os.path.join(variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git/config")
     general = [variables.get("GIT_CONFIG_GLOBAL") or os.path.join(home, ".gitconfig"), user]
-    return [*(os.path.join(git_dir, name) for name in ("config", "config.worktree", "cortex/staged.json")), *general]
+    return [*(os.path.join(git_dir, name) for name in ("config", "config.worktree")), *general]

@@ -74,7 +74,7 @@ class Steady:
             _first_line(os.path.join(self.git_dir, "HEAD")) == self.line
             and not any(os.path.lexists(os.path.join(self.git_dir, name)) for name in _BUSY)
             and not _waits(os.path.join(self.git_dir, "cortex", "spool"))
-            and all(_first_line(path) == value for path, value in self.refs)
+            and all(_first_line(path).replace(" ", "_") == value for path, value in self.refs)
             and all(_seen(path) == value for path, value in self.files)
         )
 
@@ -105,19 +105,22 @@ def passes(event: str, variables: Mapping[str, str], cwd: str) -> bool:
     return True
 
 
-def note(repo: Repo, refs: Iterable[str], files: Iterable[str]) -> None:
-    """Write down that nothing is to be done here while these refs and files are as they are."""
+def note(repo: Repo, refs: Iterable[str], ours: Iterable[str], files: Iterable[str]) -> None:
+    """Write down that nothing is to be done here while these refs and files are as they are.
+
+    `ours` are files whose first line holds a checksum of the rest.
+    """
     forget(repo)
     known = Steady(repo.git_dir)
     known.line, known.base = _first_line(os.path.join(repo.git_dir, "HEAD")), repo.head() or ""
     known.head = known.base
-    paths = [os.path.join(repo.git_dir, name) for name in refs]
-    known.refs = [(path, _first_line(path)) for path in paths]
+    loose = [os.path.join(repo.git_dir, name) for name in refs]
+    known.refs = [(path, _first_line(path).replace(" ", "_")) for path in (*loose, *ours)]
     if repo.git_dir != repo.common_dir or not known.line.startswith("ref: ") or known.commit() != known.head:
         return
     # A ref that is no file of its own may be in this one.
-    loose = all(value for _, value in known.refs)
-    known.files = [(path, _seen(path)) for path in [*files, *([] if loose else [_packed(repo.git_dir)])]]
+    packed = [] if all(map(_first_line, loose)) else [_packed(repo.git_dir)]
+    known.files = [(path, _seen(path)) for path in (*files, *packed)]
     if "\n" in "".join([*(path for path, _ in known.files), known.line]) or not known.holds():
         return
     temporary = f"{_path(repo.git_dir)}.{os.getpid()}.tmp"
