@@ -103,7 +103,12 @@ def test_pages_on_every_branch_are_rendered_in_each_commit_of_a_rebase(everywher
     assert untouched(everywhere)
 
 
-@pytest.mark.parametrize("way", ["--merge", "--rebase-merges", "--exec=true", "--autosquash"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "way", ["--rebase-merges", *(pytest.param(way, marks=SLOW) for way in ("--merge", "--exec=true", "--autosquash"))]
+)
 def test_pages_survive_every_kind_of_rebase(everywhere: TestRepo, way: str) -> None:
     """Whatever replays the commits."""
     branch(everywhere, "one", "main")

@@ -69,7 +69,9 @@ def abort(repo: TestRepo, way: str) -> None:
         path.write_text(path.read_text().removesuffix("exit 1\n"))
 
 
-@pytest.mark.parametrize("way", ["editor", "empty", "refused", "message", "killed"])
+@pytest.mark.parametrize(
+    "way", ["refused", "killed", *(pytest.param(way, marks=pytest.mark.slow) for way in ("editor", "empty", "message"))]
+)
 def test_what_was_staged_is_taken_back_by_itself(team: TestRepo, way: str) -> None:
     """Whoever gives a commit up, soon after index and work tree are as before, and the next commit brings it all."""
     abort(team, way)

@@ -47,7 +47,12 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("options", KINDS, ids=str)
+SELDOM = {"-i g -m x", "-m x g", "--only --amend --no-edit", "-p -m x", "--fixup=HEAD", "--dry-run"}
+
+
+@pytest.mark.parametrize(
+    "options", [pytest.param(kind, marks=[pytest.mark.slow] if kind in SELDOM else []) for kind in KINDS], ids=str
+)
 def test_every_kind_of_commit(team: TestRepo, options: str) -> None:
     """Full commits bring items, partial ones leave them for the next, and nothing is staged or left over after it."""
     team.write({"f": "2\n", "g": "2\n"})
@@ -199,6 +204,7 @@ def test_a_removed_folder_stays_removed_and_comes_back(team: TestRepo) -> None:
     assert 2 == in_head(team)
 
 
+@pytest.mark.slow
 def test_a_hundred_decisions_in_one_commit(team: TestRepo) -> None:
     """They take one line of the commit's output, one page for the reader, and no process of git for each."""
     for number in range(99):

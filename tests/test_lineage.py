@@ -20,7 +20,10 @@ SAY = (
 
 def test_a_process_is_known_by_number_and_time() -> None:
     """Each process has a mark of its own; one that is gone, or none, is not there."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()  # only a program that runs has its arguments
     found = lineage.of(child.pid)
     assert found is not None
     assert found.parent == os.getpid() and found.args[:1] == ("-c",)
