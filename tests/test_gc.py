@@ -239,6 +239,41 @@ def test_another_clone_sees_what_was_folded(team: TestRepo, tmp_path: Path) -> N
     assert (seen(team), all_before) == (seen(fresh), seen(fresh, "--all"))
 
 
+def test_folded_refs_leave_the_remote(team: TestRepo, tmp_path: Path) -> None:
+    """A sync removes them where the archive has arrived; a clone that had them sees what is folded there later."""
+    hub = tmp_path / "hub.git"
+    team.git("init", "-q", "--bare", str(hub))
+    team.git("remote", "add", "origin", str(hub))
+    team.git("push", "-q", "origin", "main")
+    team.run("share", "origin", "--yes")
+    other = TestRepo(tmp_path / "other")
+    team.git("clone", "-q", str(hub), str(other.path))
+    other.run("init", "--yes", "--no-plugin")
+    other.run("sync")
+    (name,) = (name for name in refs(team) if keys.key_of_name("left") in name)
+    assert "" != team.git("ls-remote", "origin", name)
+
+    team.run("gc")
+    team.run("sync")
+
+    assert "" == team.git("ls-remote", "origin", name)
+    other.run("sync")
+    theirs = other.git("for-each-ref", "--format=%(refname)", "refs/cortex/remotes/origin")
+    assert keys.key_of_name("left") not in theirs and "/archive/" in theirs
+    key = keys.key_of_name("left")
+    team.git("switch", "-qc", "left", "main")
+    team.git("config", "branch.left.cortexKey", f"{key} left")
+    team.run("decide", "Once more on left")
+    team.run("sync")
+    team.git("switch", "-q", "main")
+    team.git("branch", "-qD", "left")
+    team.run("gc")
+    team.run("sync")
+    other.run("sync")
+    assert {"Decided on left", "Last words on left", "Once more on left"} <= seen(other, "--all")
+    assert "nothing to send" in team.run("sync").out
+
+
 def test_a_closing_commit_changes_nothing_that_is_seen(team: TestRepo) -> None:
     """What each branch sees of a key is the same before and after it is closed."""
     repo, backend = opened(team)

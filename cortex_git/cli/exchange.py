@@ -13,7 +13,7 @@ from cortex_git.env import Env
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.store import purge, refs, remotes, sharing, transport
+from cortex_git.store import purge, refs, remotes, sharing, tidying, transport
 from cortex_git.store.repo import Repo
 
 _NEWEST = 5
@@ -102,6 +102,7 @@ def _send(memory: Memory, done: Exchange, limit: float) -> None:
     wanted = sharing.signed(repo, backend, done.remote, sharing.everything(every))
     sent = sharing.send(repo, done.remote, wanted, every, limit, anew)
     purge.sent(repo, done.remote, sent.accepted)
+    tidying.remove_folded(repo, backend, done.remote, every, limit)
     remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
     memory.forget_refs()
     done.problem = sent.complaint

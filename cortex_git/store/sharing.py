@@ -7,7 +7,7 @@ the way of another's. What a remote has of them is kept beside what was fetched 
 from __future__ import annotations
 
 from cortex_git.events import codec
-from cortex_git.store import keys, refs, remotes, transport, trust
+from cortex_git.store import keys, refs, remotes, tidying, transport, trust
 from cortex_git.store.gitcli import without_hooks
 
 TYPE_CHECKING = False
@@ -296,6 +296,7 @@ def fetch(repo: Repo, backend: Backend, remote: str, limit: float) -> Came:
     """Fetch what all clones have sent to a remote, into a namespace of its own."""
     before = tracked(backend, remote)
     answer = transport.fetch(repo, remote, refspecs(remote), limit)
+    tidying.drop_covered(repo, backend, remote)
     after = tracked(backend, remote)
     moved = {ref: (before.get(ref), tip) for ref, tip in after.items() if before.get(ref) != tip}
     return Came(moved, answer.reason if answer.status != 0 else "")
