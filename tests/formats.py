@@ -49,7 +49,8 @@ def missing(name: str = FORMAT) -> str:
 
 def arguments(args: Sequence[str]) -> list[str]:
     """The arguments of a git command, so that a clone has the format, too."""
-    if FORMAT != "partial" or args[:1] != ("clone",) or any(arg.startswith(("--filter", "--shared")) for arg in args):
+    whole = ("--filter", "--shared", "--bare", "--mirror")
+    if FORMAT != "partial" or args[:1] != ("clone",) or any(arg.startswith(whole) for arg in args):
         return list(args)
     return ["clone", "--no-local", "--filter=blob:none", *args[1:]]
 
@@ -60,9 +61,9 @@ def settings(options: Sequence[str]) -> list[tuple[str, str]]:
         return []
     return [
         ("core.repositoryFormatVersion", "1"),
-        ("extensions.partialClone", "origin"),
-        ("remote.origin.promisor", "true"),
-        ("remote.origin.partialCloneFilter", "blob:none"),
+        ("extensions.partialClone", "promisor"),
+        ("remote.promisor.promisor", "true"),
+        ("remote.promisor.partialCloneFilter", "blob:none"),
     ]
 
 
