@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TestRepo
+from prepared import prepared
 
 from cortex_git.events import codec
 from cortex_git.events.model import Event
@@ -23,13 +24,16 @@ THEIRS = f"refs/cortex/remotes/origin/{'b' * 12}/01234567"
 @pytest.fixture
 def team(repo: TestRepo) -> TestRepo:
     """A repository with a memory, a decision and its commit."""
+    return prepared(repo, _start)
+
+
+def _start(repo: TestRepo) -> None:
     repo.commit({"f": "1\n"})
     repo.run("init", "--yes", "--no-plugin")
     repo.git("add", "-A")
     repo.commit(message="Start a memory")
     repo.run("decide", "Use SQLite")
     repo.commit({"g": "1\n"})
-    return repo
 
 
 def opened(repo: TestRepo) -> tuple[Repo, GitBackend]:

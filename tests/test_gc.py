@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TestRepo
+from prepared import prepared
 
 from cortex_git.errors import CortexError
 from cortex_git.store import align, fold, keys
@@ -22,6 +23,10 @@ NAMESPACES = ("refs/notes/cortex", "refs/notes/cortex-local")
 @pytest.fixture
 def team(repo: TestRepo) -> TestRepo:
     """A repository with a memory, on main: `merged` is merged and gone, `left` gone unmerged, `open` still there."""
+    return prepared(repo, _start)
+
+
+def _start(repo: TestRepo) -> None:
     repo.commit({"f": "1\n"})
     repo.run("init", "--yes", "--no-plugin")
     repo.git("add", "-A")
@@ -34,7 +39,6 @@ def team(repo: TestRepo) -> TestRepo:
     repo.git("switch", "-q", "main")
     repo.git("merge", "-q", "--no-edit", "merged")
     repo.git("branch", "-qD", "merged", "left")
-    return repo
 
 
 def seen(repo: TestRepo, *arguments: str) -> set[str]:
