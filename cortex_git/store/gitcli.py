@@ -26,6 +26,7 @@ from cortex_git.store.backend import (
     text_bytes,
 )
 from cortex_git.store.process import AS_STORED, GitError
+from cortex_git.store.reader import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ _LITTER = re.compile(r"dumping crash report to ([^\n]*/fast_import_crash_\d+)|'(
 class GitBackend(Backend):
     """The store of one repository, read and written by the `git` program."""
 
-    __slots__ = ("_repo",)
+    __slots__ = ("_reader", "_repo")
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._reader: Reader | None = None
 
     def refs(self, *prefixes: str) -> dict[str, str]:
         out = self._git("for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
@@ -152,6 +154,9 @@ class GitBackend(Backend):
         asked = list(dict.fromkeys(id for id in ids if is_object_id(id)))
         if not asked:
             return []
+        if reader := self._reading():
+            with contextlib.suppress(GitError):
+                return _found(asked, reader.infos(asked))
         try:
             out = self._git(*_CHECK, input=_lines(asked))
         except GitError as error:
@@ -160,14 +165,24 @@ class GitBackend(Backend):
             here = set(self._git(*_CHECK[:-1], "--batch-check=%(objectname)", "--batch-all-objects").split())
             asked = [id for id in asked if id.encode() in here]
             out = self._git(*_CHECK, input=_lines(asked))
-        answers = (line.split(" ") for line in out.decode("ascii", "replace").splitlines())
-        return [
-            (id, answer[1], int(answer[2]))
-            for id, answer in zip(asked, answers, strict=True)
-            if len(answer) == 3 and answer[0] == id
-        ]
+        return _found(asked, [line.split(" ") for line in out.decode("ascii", "replace").splitlines()])
+
+    def _reading(self) -> Reader | None:
+        """The git that reads for us; none where one may not answer, or not what is asked."""
+        if promisor.remotes(self._repo):
+            return None
+        self._reader = self._reader or Reader(self._repo)
+        return None if self._reader.is_over else self._reader
 
     def _contents(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        if reader := self._reading():
+            last = ""
+            try:
+                for last, data in reader.contents(ids):
+                    yield last, data
+                return
+            except GitError:
+                ids = ids[ids.index(last) + 1 :] if last else ids
         out = self._git("cat-file", "--batch", "--buffer", input=_lines(ids))
         at = 0
         for id in ids:
@@ -218,6 +233,14 @@ class GitBackend(Backend):
         if named or os.path.exists(lock):
             raise lock_left(lock)
         raise GitError(("update-ref",), status, err)
+
+
+def _found(asked: Sequence[str], answers: Sequence[Sequence[str]]) -> list[tuple[str, str, int]]:
+    return [
+        (id, answer[1], int(answer[2]))
+        for id, answer in zip(asked, answers, strict=True)
+        if len(answer) == 3 and answer[0] == id
+    ]
 
 
 def without_hooks(repo: Repo) -> list[str]:

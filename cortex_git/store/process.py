@@ -152,6 +152,20 @@ class Conversation:
         found, _, self._rest = self._rest.partition(b"\n")
         return found
 
+    def take(self, count: int) -> bytes:
+        """So many bytes of its answer. Raises GitError if it has ended."""
+        parts = [self._rest]
+        left = count - len(self._rest)
+        while left > 0:
+            data = os.read(self._out, max(left, 1 << 16))
+            if not data:
+                raise self._failed(self.kill())
+            parts.append(data)
+            left -= len(data)
+        whole = b"".join(parts)
+        self._rest = whole[count:]
+        return whole[:count]
+
     def close(self) -> None:
         """Have it end by itself. Raises GitError if it fails."""
         os.close(self._in)
