@@ -173,9 +173,9 @@ FLOWS: dict[str, tuple[Step, ...]] = {
 }
 
 
-ALWAYS = ("partial commits", "aborted commits", "cherry-pick with a conflict", "pushes", "a linked work tree")
+ALWAYS = ("partial commits", "pushes", "a linked work tree")
 """What each run of the tests does without a memory to write; the rest is for the long run."""
-ALWAYS_WITH_MEMORY = ("partial commits", "rebase with a conflict")
+ALWAYS_WITH_MEMORY = ("partial commits",)
 
 
 def flows(always: tuple[str, ...]) -> list[object]:

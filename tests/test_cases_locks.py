@@ -189,24 +189,31 @@ def test_a_pre_commit_killed_60_times_leaves_no_lock(ready: TestRepo) -> None:
     kill_pre_commits(ready, 60)
 
 
-@pytest.mark.parametrize("order", ["ours first", pytest.param("theirs first", marks=pytest.mark.slow)])
-def test_twenty_commits_beside_a_framework_that_stashes(
-    order: str, repo: TestRepo, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("order", "commits"),
+    [
+        ("theirs first", 4),
+        pytest.param("ours first", 20, marks=pytest.mark.slow),
+        pytest.param("theirs first", 20, marks=pytest.mark.slow),
+    ],
+)
+def test_commits_beside_a_framework_that_stashes(
+    order: str, commits: int, repo: TestRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A framework that reads the index and puts aside what is not staged: 20 commits, all whole, nothing left."""
+    """A framework that reads the index and puts aside what is not staged: all commits are whole, nothing is left."""
     place = Place(repo)
     monkeypatch.setenv("PATH", f"{place.bin}{os.pathsep}{os.environ['PATH']}")
     repo.commit({"a.txt": "0\n"})
     for install in (init, pre_commit) if order == "ours first" else (pre_commit, init):
         install(repo.path if install is init else place)  # type: ignore[arg-type, operator]
     repo.git("add", ".cortex", ".pre-commit-config.yaml")
-    for n in range(20):
+    for n in range(commits):
         repo.run("decide", f"Number {n} was chosen")
         repo.write({"a.txt": f"{n}\nnot staged\n"})
         repo.commit({f"{n}.txt": "x\n"})
-    assert 20 == len(repo.git("ls-files", ".cortex/decisions").splitlines())
+    assert commits == len(repo.git("ls-files", ".cortex/decisions").splitlines())
     assert " M a.txt" == repo.git("status", "--short")
-    assert "19\nnot staged\n" == repo.read("a.txt")
+    assert f"{commits - 1}\nnot staged\n" == repo.read("a.txt")
     assert "pre-commit" in place.ran()
     assert "" == repo.git("fsck", "--strict", "--no-dangling")
     assert "" == repo.git("diff", "--name-only", "HEAD", "--", ".cortex")

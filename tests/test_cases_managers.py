@@ -74,9 +74,13 @@ def exercise(place: Place) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "order", [o if len(ORDERS[o]) == 2 else pytest.param(o, marks=pytest.mark.slow) for o in ORDERS]
+    ("manager", "order"),
+    [
+        pytest.param(manager, order, marks=[pytest.mark.slow] * (len(ORDERS[order]) > 2 or manager == "prek"))
+        for manager in INSTALL
+        for order in ORDERS
+    ],
 )
-@pytest.mark.parametrize("manager", INSTALL)
 def test_both_run_or_the_lines_to_add_are_shown(manager: str, order: str, place: Place) -> None:
     """In whatever order: what the manager runs goes on; ours run, or each command says so until the lines are added."""
     install(place, manager, order)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TestRepo
 from setting_up import init
+from stores import opened, put
 from team import Hub, seen
 from test_cases_texts import sources, texts
 
 from cortex_git.events import model
+from cortex_git.events.codec import encode_segment
 from cortex_git.events.model import Event
 from cortex_git.store.gitcli import GitBackend
 from cortex_git.store.notes import Writer
@@ -166,8 +168,11 @@ def many(repo: TestRepo, count: int, size: int) -> None:
 @pytest.mark.parametrize("segments", [1, 50, 100, 300, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_what_was_stored_is_read_back(segments: int, ready: TestRepo) -> None:
     """However many notes there are, and after git itself has chosen another fan-out for them, each is read back."""
-    many(ready, segments, 1)
+    ready.run("decide", "The first")
     (ref,) = ready.git("for-each-ref", "--format=%(refname)", "refs/notes/cortex").splitlines()
+    times = [f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}.000Z" for n in range(segments - 1)]
+    blobs = [encode_segment([Event(model.DECISION, f"At {time}", time=time, session="s")]) for time in times]
+    put(opened("git", ready.path), *blobs, ref=ref)
     assert segments == len(seen(ready))
     ready.git("notes", f"--ref={ref}", "add", "-m", "a note of somebody's", "HEAD")
     assert segments == len(seen(ready))
