@@ -282,7 +282,7 @@ class Memory:
 
     def held(self, head: str | None) -> dict[str, list[str]]:
         """Every item file that a commit which `head` can reach ever held: path to the ids of its events."""
-        return held(self.repo, head, self._ids_of)
+        return held(self.repo, head, self._ids_of, self.changes)
 
     def _ids_of(self, files: Mapping[str, str]) -> dict[str, list[str]]:
         contents = self.contents(files)

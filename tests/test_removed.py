@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import shutil
 from pathlib import Path
 
 from conftest import TestRepo
 
+from cortex_git.env import Env
+from cortex_git.memory import Memory
 from cortex_git.store.gitcli import GitBackend
 from cortex_git.store.held import FOLDERS
 from cortex_git.store.reach import reachable
@@ -59,6 +62,19 @@ def test_removed_files_are_those_that_no_tree_in_between_explains(repo: TestRepo
         assert {commit: removed(kept, commit, FOLDERS) for commit in asked} == {
             commit: _by_hand(repo, commit) for commit in asked
         }
+
+
+def test_what_a_history_held_follows_from_another_commit(repo: TestRepo) -> None:
+    """Over random histories the files that a commit's past has held are the same, whichever commit was asked before."""
+    rng = random.Random(11)
+    commits = _grow(repo, rng, 30)
+    repo.run("init", "--yes", "--no-plugin")
+    kept = require(str(repo.path), os.environ)
+    memory = Memory(Env.of_process(), kept, GitBackend(kept))
+    for head in itertools.islice(itertools.cycle(rng.sample(commits, 12)), 30):
+        found = memory.held(head)
+        shutil.rmtree(os.path.join(kept.home, "cache"))
+        assert found == memory.held(head)
 
 
 def test_what_a_head_reaches_follows_from_another_head(repo: TestRepo) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cortex_git.store import promisor
+from cortex_git.store import promisor, steady
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.process import AS_STORED, GitError
 from cortex_git.store.reach import cut
@@ -12,12 +12,13 @@ from cortex_git.store.removed import removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from cortex_git.store.repo import Repo
 
     IdsOf = Callable[[Mapping[str, str]], Mapping[str, list[str]]]
+    Step = Callable[[str, str], "Change"]
 
 FOLDERS = (".cortex/decisions", ".cortex/learned")
 """Where items lie. Plans are left out: a plan's file belongs to its branch and comes and goes with it."""
@@ -27,22 +28,27 @@ _LOG = (
     "-c", "log.showSignature=false", "log", "--full-history", "-c", "--no-renames", "--diff-filter=A", "--raw",
     "--no-abbrev", "-z",
 )  # fmt: skip
-_VERSION = 3
-_ENTRIES = 4
+_VERSION = 4
+_LATE = 300
+"""How many files the small file may tell of."""
 
 
 class Change:
     """How item files differ between two commits: path to blob id of those that are new or changed, and of those gone.
 
-    `unsettled` says whether history may hold a file that the new commit has not: then it was taken out on purpose.
+    `added` are those that the old one has not. `unsettled` says whether history may hold a file
+    that the new commit has not: then it was taken out on purpose.
     """
 
-    __slots__ = ("gone", "present", "unsettled")
+    __slots__ = ("added", "gone", "present", "unsettled")
 
-    def __init__(self, present: dict[str, str], gone: dict[str, str], unsettled: bool) -> None:
+    def __init__(
+        self, present: dict[str, str], gone: dict[str, str], unsettled: bool, added: Collection[str] = ()
+    ) -> None:
         self.present = present
         self.gone = gone
         self.unsettled = unsettled
+        self.added = set(added)
 
 
 def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = False) -> Change:
@@ -59,12 +65,13 @@ def changes(repo: Repo, old: str | None, new: str | None, *, is_parent: bool = F
     out = repo.git(*difference, variables=AS_STORED)
     present: dict[str, str] = {}
     gone: dict[str, str] = {}
+    added: list[str] = []
     for meta, name in _entries(out):
         kept = meta[4] != "D"
         (present if kept else gone)[name] = meta[3] if kept else meta[2]
-    if is_parent:
-        return Change(present, gone, bool(gone))
-    return Change(present, gone, has_removed(repo, new, old))
+        if meta[4] == "A":
+            added.append(name)
+    return Change(present, gone, bool(gone) if is_parent else has_removed(repo, new, old), added)
 
 
 def has_removed(repo: Repo, commit: str, before: str | None = None) -> bool:
@@ -85,31 +92,68 @@ def _tree(repo: Repo, commit: str) -> dict[str, str]:
     return {name: meta.split(" ")[2] for meta, _, name in entries if name}
 
 
-def held(repo: Repo, head: str | None, ids_of: IdsOf) -> dict[str, list[str]]:
+def held(repo: Repo, head: str | None, ids_of: IdsOf, step: Step | None = None) -> dict[str, list[str]]:
     """Path to the ids of the events in it, of every item file in the history of `head`.
 
-    `ids_of` reads files (path to blob id) and says which ids each holds. Kept for the last few
-    commits that were asked for, with how many commits added each file: so the answer for any
-    other commit follows from what either has and the other has not, and the whole history is
-    read only once.
+    `ids_of` reads files (path to blob id) and says which ids each holds. Kept for the commit that
+    was asked for last, with how many commits added each file: so the answer for any other commit
+    follows from what either has and the other has not, and the whole history is read only once.
+    `step` tells how two commits differ between which nothing lies.
     """
     if head is None:
         return {}
-    path = os.path.join(repo.home, "cache", "held.json")
-    file = read_json(path)
-    start = cut(repo)
-    known: dict[str, Any] = dict(file["commits"]) if file.get("version") == _VERSION and file["start"] == start else {}
-    counted: dict[str, list[Any]] | None = known.pop(head, None)
-    if counted is None:
-        counted = _bring_forward(repo, head, known, ids_of)
+    kept = _Kept(repo)
+    counted: dict[str, list[Any]] | None = kept.files
+    if kept.head == head:
+        if not repo.may_fetch or not _read_late(kept.files, ids_of):
+            return _ids(kept.files)
+    elif step and kept.head in steady.before(repo, head):
+        change = step(kept.head, head)
+        counted = _added(kept.files, [(name, change.present[name]) for name in sorted(change.added)], ids_of)
+    else:
+        counted = _bring_forward(repo, head, {kept.head: kept.files} if kept.head else {}, ids_of)
         if counted is None:
             return {name: ids for name, ids in ids_of(_tree(repo, head)).items()}
-    elif not repo.may_fetch or not _read_late(counted, ids_of):
-        return _ids(counted)
-    known[head] = counted
-    entries = {at: known[at] for at in list(known)[-_ENTRIES:]}
-    keep_json(path, {"version": _VERSION, "start": start, "commits": entries})
-    return _ids(counted)
+    kept.keep(head, counted or {})
+    return _ids(counted or {})
+
+
+class _Kept:
+    """What is kept: in a large file, and in a small one what is otherwise at the commit that was asked for last."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._path = os.path.join(repo.home, "cache", "held")
+        self._about = [_VERSION, cut(repo)]
+        base, late = read_json(self._path + ".json"), read_json(self._path + ".new.json")
+        if base.get("about") != self._about:
+            base = {}
+        self._base: dict[str, list[Any]] = base.get("files", {})
+        self._origin = str(base.get("head", ""))
+        self.head = self._origin
+        self.files = dict(self._base)
+        if base and (late.get("about"), late.get("of")) == (self._about, self._origin):
+            self.head = str(late["head"])
+            self.files.update(late["files"])
+            self.files = {name: entry for name, entry in self.files.items() if entry}
+
+    def keep(self, head: str, files: dict[str, list[Any]]) -> None:
+        """Keep the files of a commit's history."""
+        other = {name: entry for name, entry in files.items() if self._base.get(name) != entry}
+        other.update((name, []) for name in self._base.keys() - files.keys())
+        if not self._origin or len(other) > _LATE:
+            keep_json(self._path + ".json", {"about": self._about, "head": head, "files": files})
+        else:
+            values = {"about": self._about, "of": self._origin, "head": head, "files": other}
+            keep_json(self._path + ".new.json", values)
+
+
+def _added(known: Mapping[str, list[Any]], added: Sequence[tuple[str, str]], ids_of: IdsOf) -> dict[str, list[Any]]:
+    """Files with how many commits added each, after some more did."""
+    found = {name: list(entry) for name, entry in known.items()}
+    ids = ids_of({name: blob for name, blob in added if name not in found})
+    for name, blob in added:
+        found.setdefault(name, [0, ids.get(name, blob)])[0] += 1
+    return found
 
 
 def _ids(counted: Mapping[str, list[Any]]) -> dict[str, list[str]]:
@@ -142,11 +186,7 @@ def _counted(
     repo: Repo, head: str, base: str | None, known: Mapping[str, list[Any]], ids_of: IdsOf
 ) -> dict[str, list[Any]]:
     """Path to how many commits added it and the ids in it; the blob's own id where it could not be read."""
-    found = {name: list(entry) for name, entry in known.items()}
-    added = _additions(repo, head, f"^{base}") if base else _additions(repo, head)
-    ids = ids_of({name: blob for name, blob in added if name not in found})
-    for name, blob in added:
-        found.setdefault(name, [0, ids.get(name, blob)])[0] += 1
+    found = _added(known, _additions(repo, head, f"^{base}") if base else _additions(repo, head), ids_of)
     for name, _ in _additions(repo, base, f"^{head}") if base else []:
         found[name][0] -= 1
     return {name: entry for name, entry in found.items() if entry[0] > 0}
