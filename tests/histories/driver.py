@@ -15,7 +15,10 @@ from cortex_git.env import Env
 from cortex_git.hook.entry import run as run_hook
 
 _STAND_IN = """#!/bin/sh
-[ "${{4-}}" = git ] || exec "{python}" "$@"
+case "${{4-}} ${{5-}}" in
+    "git pre-commit" | "git pre-push" | "git post-"*) ;;
+    *) exec "{python}" "$@" ;;
+esac
 echo $$ > "{folder}/ask"
 read -r answer < "{folder}/answer"
 exit 0
@@ -169,8 +172,19 @@ class Driver:
         run_hook(arguments, self.env(cwd, variables, stdin))
         if after:
             after()
-        with open(self.base / "answer", "wb") as file:
-            file.write(b"done\n")
+        self._release(pid)
+
+    def _release(self, pid: int) -> None:
+        """Let a stand-in end, unless somebody has ended it already."""
+        while os.path.exists(f"/proc/{pid}"):
+            try:
+                answer = os.open(self.base / "answer", os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:  # it does not listen yet
+                select.select([], [], [], 0.0005)
+                continue
+            os.write(answer, b"done\n")
+            os.close(answer)
+            return
 
     def env(self, cwd: Path, variables: Mapping[str, str] | None = None, stdin: bytes = b"") -> Env:
         """What a command of ours is told of its process."""
