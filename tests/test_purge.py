@@ -461,3 +461,33 @@ def test_caches_that_are_deleted_do_not_bring_it_back(team: TestRepo) -> None:
     assert "violet" not in team.run("search", "violet", check=False).out
     assert "violet" not in team.run("export").out
     assert "violet" not in team.run("show", id, check=False).out
+
+
+def test_what_cannot_be_removed_is_said(team: TestRepo) -> None:
+    """From a pack that is marked to be kept nothing is removed: the report and doctor say so, until it can be."""
+    id = decide(team, SECRET)
+    team.git("gc", "-q")
+    (pack,) = (team.path / ".git" / "objects" / "pack").glob("*.pack")
+    pack.with_suffix(".keep").touch()
+
+    report = json.loads(team.run("purge", id, "--yes", "--json").out)
+
+    assert set(holders(team, SECRET)) <= set(report["left"])
+    assert set() == seen(team, "--all")
+    assert "kept pack" in team.run("doctor", check=False).out
+    pack.with_suffix(".keep").unlink()
+    team.run("purge", id, "--yes")
+    assert [] == holders(team, SECRET)
+    assert "kept pack" not in team.run("doctor", check=False).out
+
+
+def test_a_table_of_commits_names_none_that_is_gone(team: TestRepo) -> None:
+    """Where git keeps a commit-graph, it is right after a purge."""
+    id = decide(team, SECRET)
+    team.git("commit-graph", "write", "--reachable")
+
+    team.run("purge", id, "--yes")
+
+    assert [] == holders(team, SECRET)
+    team.git("commit-graph", "verify")
+    assert "" == team.git("fsck", "--no-dangling")
