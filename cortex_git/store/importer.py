@@ -55,10 +55,3 @@ class Importer:
         id = self._git.line().decode("ascii").strip()
         self._marks[id] = mark
         return id
-
-
-def quoted(path: bytes) -> bytes:
-    """A path as fast-import reads it whatever it holds."""
-    for plain, escaped in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
-        path = path.replace(plain, escaped)
-    return b'"' + path + b'"'
