@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cortex_git.env import Env
+from cortex_git.hook import aftermath
 from cortex_git.hook.entry import run as run_hook
 
 _STAND_IN = """#!/bin/sh
@@ -46,6 +47,20 @@ _PATIENCE = 60.0
 
 HookCall = tuple[Path, tuple[str, ...], bytes, dict[str, str]]
 """Where a hook runs, its name and arguments, what it has on standard input, and its environment."""
+
+
+@contextmanager
+def _started_by(pid: int) -> Iterator[None]:
+    """While this lasts, this process takes another one for its parent, and leaves no process behind.
+
+    What would be left behind acts a moment after git has ended, which is no time that a history could name.
+    """
+    before = os.getppid, aftermath.watch
+    os.getppid, aftermath.watch = (lambda: pid), (lambda repo, env: None)
+    try:
+        yield
+    finally:
+        os.getppid, aftermath.watch = before
 
 
 class GitFailed(Exception):
@@ -169,7 +184,8 @@ class Driver:
             with open(root / "fd/0", "rb") as file:
                 stdin = file.read()
         after = self.watch((cwd, tuple(arguments[1:]), stdin, variables))
-        run_hook(arguments, self.env(cwd, variables, stdin))
+        with _started_by(pid):
+            run_hook(arguments, self.env(cwd, variables, stdin))
         if after:
             after()
         self._release(pid)

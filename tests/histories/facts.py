@@ -127,6 +127,13 @@ class Commits:
         return self._blobs[blob]
 
 
+def read_all(where: Path, blobs: Iterable[str]) -> str:
+    """The contents of blobs, one after the other."""
+    request = "".join(f"{blob}\n" for blob in blobs).encode()
+    done = subprocess.run(["git", "cat-file", "--batch"], cwd=where, input=request, capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
 def _git(where: Path, *args: str) -> str:
     done = subprocess.run(["git", *args], cwd=where, capture_output=True, check=True, env=None)
     return done.stdout.decode("utf-8", "surrogateescape")

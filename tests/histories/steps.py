@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from cortex_git.cli.opening import open_memory
+
 from .driver import GitFailed
 from .world import Place, World, Wrong
 
@@ -31,12 +33,23 @@ def play(world: World, taken: Step) -> None:
     if place is None:
         return
     world.driver.tick()
+    world.said = ""
     try:
         with world.driver.installed():
             STEPS[name](world, place, *words)
     except GitFailed as error:
         world.said = str(error)
     _settle(place)
+    left = place.git("status", "--porcelain", check=False)
+    if left and not world.said and name not in ("aborted", "stash"):
+        raise Wrong(f"{at}: {' '.join(taken)} left {left!r}")
+    if left:
+        with world.driver.installed():
+            open_memory(world.driver.env(place.path))
+        if ".cortex" in place.git("status", "--porcelain", check=False):
+            raise Wrong(f"{at}: {' '.join(taken)} left {left!r} after a command, too")
+        place.git("reset", "-q", "--hard", check=False)
+        place.git("clean", "-qfd", check=False)
 
 
 def _settle(place: Place) -> None:
@@ -51,8 +64,6 @@ def _settle(place: Place) -> None:
             place.git(command, "--abort", check=False)
     if (place.git_dir / "SQUASH_MSG").exists():
         (place.git_dir / "SQUASH_MSG").unlink()
-    place.git("reset", "-q", "--hard", check=False)
-    place.git("clean", "-qfd", check=False)
 
 
 # ---- noting and committing

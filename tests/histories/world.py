@@ -17,7 +17,7 @@ from cortex_git.setup.clone import settle
 from cortex_git.views.standing import fold
 
 from .driver import Driver, HookCall
-from .facts import marks_in
+from .facts import marks_in, read_all
 from .oracle import CloneState, Fact, Oracle
 
 _TYPES = {
@@ -293,25 +293,30 @@ class World:
         """The facts that are in a clone's own refs."""
         place = self.places[name]
         tips = self.own_refs(name).values()
+        if not tips:
+            return set()
         objects = place.git("rev-list", "--objects", "--no-walk", *tips, "--")
         blobs = [line.split(" ")[0] for line in objects.splitlines() if " " in line and len(line.split(" ")[1]) > 3]
-        return {mark for blob in blobs for mark in marks_in(place.git("cat-file", "blob", blob))}
+        return marks_in(read_all(place.path, blobs))
 
-    def sync(self, name: str) -> None:
-        """Send what a clone has noted to the hub, and fetch what the others have."""
+    def sync(self, name: str, *, fetch: bool = False) -> None:
+        """Send what a clone has noted to the hub, unless it is only to `fetch`, and fetch what the others have."""
         place = self.places[name]
         # Only for this moment, since each merge and each push would share in the background otherwise.
         place.git("config", "remote.origin.cortexShare", "true")
-        self.run(name, "sync")
+        self.run(name, "sync", *(["--fetch"] if fetch else []))
         place.git("config", "--unset", "remote.origin.cortexShare")
-        self.oracle.pushed(place.clone)
+        if not fetch:
+            self.oracle.pushed(place.clone)
         self.oracle.fetched(place.clone)
 
     def finish(self) -> None:
         """At the end: all agree on what each commit sees, nothing is lost, and every repository is sound."""
         firsts = [name for name, place in self.places.items() if name == place.clone]
-        for name in [*firsts, *firsts]:
+        for name in firsts:
             self.sync(name)
+        for name in firsts[:-1]:
+            self.sync(name, fetch=True)
         for name in self.places:
             self.check(name, whole=name in firsts)
         for name in firsts:
