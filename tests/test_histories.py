@@ -21,7 +21,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made.close()
 
 
-def play(stage: Stage, first: int, count: int, length: int = 22) -> None:
+def play(stage: Stage, first: int, count: int, length: int = 14) -> None:
     """Play histories; what goes wrong is shown by the fewest steps that it needs."""
     for seed in range(first, first + count):
         steps, fault = stage.random(seed, length)
