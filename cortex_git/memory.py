@@ -12,7 +12,7 @@ from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
 from cortex_git.store import align, keys, notes, promisor, refs, remotes, spool, steady
 from cortex_git.store.head import find
-from cortex_git.store.held import changes, has_removed, held
+from cortex_git.store.held import advance, changes, has_removed, held, is_at_hand
 from cortex_git.store.open import open_backend
 from cortex_git.store.recall import Recall
 from cortex_git.store.repo import require
@@ -57,6 +57,8 @@ class Memory:
         self.config: Config = repo.config()
         self.damaged = 0
         """Entries of segments that were read and are no events."""
+        self.has_drained = False
+        """Whether something from the spool was stored."""
         self._refs: Tips | None = None
         self._sieve = Sieve(repo, backend, self.refs)
         self._recall = Recall(repo, backend)
@@ -121,7 +123,7 @@ class Memory:
 
         done = drain(self.repo, self.backend, self.config, patience=patience)
         if done.refs is not None:
-            self._refs = done.refs
+            self._refs, self.has_drained = done.refs, True
             self._recall.take_in(done.wrote)
         return done.faults
 
@@ -283,6 +285,14 @@ class Memory:
     def held(self, head: str | None) -> dict[str, list[str]]:
         """Every item file that a commit which `head` can reach ever held: path to the ids of its events."""
         return held(self.repo, head, self._ids_of, self.changes)
+
+    def advance(self, head: str) -> None:
+        """Follow a commit that was just made with what is known of its past."""
+        advance(self.repo, head, self._ids_of, self.changes)
+
+    def is_at_hand(self, head: str | None) -> bool:
+        """Whether the past of a commit is known without a look at history."""
+        return is_at_hand(self.repo, head)
 
     def _ids_of(self, files: Mapping[str, str]) -> dict[str, list[str]]:
         contents = self.contents(files)

@@ -115,6 +115,28 @@ def settle(memory: Memory) -> None:
     tip = memory.tip(ref)
     if branch is not None and tip is not None:
         _kept(memory, key, ref, tip, head)
+    if head:
+        memory.advance(head)
+
+
+def follow(memory: Memory) -> None:
+    """Note what was just stored, if that costs no look at history."""
+    branch, head = memory.position()
+    key = memory.key(branch)
+    ref = keys.ref(keys.SHARED, key, memory.repo.clone)
+    tip = memory.tip(ref)
+    if branch is not None and tip is not None and memory.is_at_hand(head):
+        kept = read_json(_path(memory, key))
+        if (kept.get("stamp"), kept.get("head")) == (_stamp(memory, ref), head):
+            _kept(memory, key, ref, tip, head)
+
+
+def _path(memory: Memory, key: str) -> str:
+    return memory.path("cache", f"own-{key}.json")
+
+
+def _stamp(memory: Memory, ref: str) -> str:
+    return f"{_VERSION} {ref} {memory.config.projections_min_confidence}"
 
 
 def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dict[str, Any]:
@@ -122,9 +144,9 @@ def _kept(memory: Memory, key: str, ref: str, tip: str, head: str | None) -> dic
 
     `plans` are the ids of our own events about plans of the branch.
     """
-    path = memory.path("cache", f"own-{key}.json")
+    path = _path(memory, key)
     kept: dict[str, Any] = read_json(path)
-    stamp = f"{_VERSION} {ref} {memory.config.projections_min_confidence}"
+    stamp = _stamp(memory, ref)
     if (kept.get("stamp"), kept.get("tip"), kept.get("head")) == (stamp, tip, head):
         return kept
     past = kept if kept.get("stamp") == stamp and memory.is_forward(kept["head"], head) else None

@@ -38,6 +38,11 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
         # A rules file that changes in mid-session is put before the model once more, beside what it has of it. So it
         # is written when the session ends, and before a compaction, after which it is read anew.
         live.refresh(memory, rules=event in ("SessionEnd", "PreCompact"))
+    if memory.has_drained:
+        # What was just stored is at hand; the next commit would have to read it again.
+        from cortex_git.pending import follow
+
+        follow(memory)
 
 
 def _spool_input(repo: Repo, event: str, env: Env) -> None:

@@ -118,6 +118,24 @@ def held(repo: Repo, head: str | None, ids_of: IdsOf, step: Step | None = None) 
     return _ids(counted or {})
 
 
+def advance(repo: Repo, head: str, ids_of: IdsOf, step: Step) -> None:
+    """Follow a plain commit, while how it differs from its parent is at hand."""
+    path = os.path.join(repo.home, "cache", "held.new.json")
+    late = read_json(path)
+    if late.get("about") != [_VERSION, cut(repo)] or late["head"] not in steady.before(repo, head):
+        return
+    if step(late["head"], head).added:
+        held(repo, head, ids_of, step)
+    else:
+        keep_json(path, {**late, "head": head})
+
+
+def is_at_hand(repo: Repo, head: str | None) -> bool:
+    """Whether what the history of a commit held is kept."""
+    late = read_json(os.path.join(repo.home, "cache", "held.new.json"))
+    return late.get("about") == [_VERSION, cut(repo)] and late["head"] == head
+
+
 class _Kept:
     """What is kept: in a large file, and in a small one what is otherwise at the commit that was asked for last."""
 
@@ -142,9 +160,9 @@ class _Kept:
         other.update((name, []) for name in self._base.keys() - files.keys())
         if not self._origin or len(other) > _LATE:
             keep_json(self._path + ".json", {"about": self._about, "head": head, "files": files})
-        else:
-            values = {"about": self._about, "of": self._origin, "head": head, "files": other}
-            keep_json(self._path + ".new.json", values)
+            self._origin, other = head, {}
+        values = {"about": self._about, "of": self._origin, "head": head, "files": other}
+        keep_json(self._path + ".new.json", values)
 
 
 def _added(known: Mapping[str, list[Any]], added: Sequence[tuple[str, str]], ids_of: IdsOf) -> dict[str, list[Any]]:
