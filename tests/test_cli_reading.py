@@ -343,6 +343,15 @@ def test_search_finds_items_without_notes(ready: TestRepo, tmp_path: Path) -> No
     assert ["Use Erlang"] == found(clone, "erlang")
 
 
+def test_search_on_all_branches_reads_the_items_of_the_commit(ready: TestRepo) -> None:
+    """`search --all` finds, once each, what files of the commit hold, before any other search has read them."""
+    ready.run("decide", "Use SQLite")
+    ready.git("add", "-A")
+    ready.run("project")
+    ready.commit(message="With the items")
+    assert 1 == found(ready, "sqlite", "--all").count("Use SQLite")
+
+
 @pytest.mark.parametrize("words", [[""], ["  "]])
 def test_search_for_nothing_is_wrong_usage(words: list[str], ready: TestRepo) -> None:
     """A search needs a word."""

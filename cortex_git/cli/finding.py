@@ -65,8 +65,9 @@ class Sources:
         """The events of each segment, as the index asks for them; what cannot be read is left out."""
         wanted = list(segments)
         gone = self._memory.purged().ids
-        for path, data in self._memory.contents({self._items[b]: b for b in wanted if b in self._items}).items():
-            yield self._at[1][path], [event for event in events_of({path: data}) if event.id not in gone]
+        files = {self._items[blob]: blob for blob in wanted if blob in self._items}
+        for path, data in self._memory.contents(files).items():
+            yield files[path], [event for event in events_of({path: data}) if event.id not in gone]
         for blob, data in self._memory.backend.blobs(blob for blob in wanted if blob not in self._items):
             yield blob, [event for event in codec.decode_segment(data)[0] if event.id not in gone]
 
