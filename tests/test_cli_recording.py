@@ -132,7 +132,7 @@ def test_what_was_deleted_in_a_commit_stays_away_and_that_is_said(ready: TestRep
     assert [] == events(ready)
     again = ready.run("decide", "Use SQLite", check=False)
     assert (1, "") == (again.status, again.out)
-    assert "was taken out of the memory before" in again.err
+    assert "was taken out by deleting its file in a commit" in again.err
     assert 1 == again.err.count("\n")
 
 

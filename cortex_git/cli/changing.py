@@ -19,6 +19,9 @@ from cortex_git.memory import is_deletion
 from cortex_git.views.standing import Standing, fold, unique
 
 UNDO = "undo"
+DROP = "plan drop"
+_WHOLE = (UNDO, DROP)
+"""Commands that do one thing with several changes: those are undone together, whichever of them is named."""
 WORDS = {
     model.ACCEPTED: "accepted",
     model.RETRACTED: "retracted",
@@ -110,6 +113,18 @@ class Hand:
         self._ids.add(event.id)
         return event
 
+    def bring_back(self, event: Event) -> None:
+        """Have a memory that is recorded again count again. Raises CortexError if it was taken out for good."""
+        short = event.id[:SHORTEST]
+        if event.id in self.memory.purged().ids:
+            raise CortexError(f"{short} was purged and stays so; say it in other words")
+        _, head = self.memory.position()
+        if event.id in self.memory.gone(head, self.memory.items(head)):
+            raise CortexError(f"{short} was taken out by deleting its file in a commit; bring the file back")
+        for change in in_force(self.standing, event.id):
+            if change.type in (model.RETRACTED, model.SUPERSEDED):
+                self.change(model.RETRACTED, change, "said again")
+
     def successor(self, old: Event, content: str, details: Details) -> Event:
         """A memory to take the place of another: of its type, with its marks."""
         event = new_event(self.memory, old.type, content, details)
@@ -172,9 +187,9 @@ def in_force(standing: Standing, id: str, type: str = "") -> list[Event]:
 
 
 def act_of(hand: Hand, change: Event) -> list[Event]:
-    """A change, and with an undo all that was undone by the same command."""
+    """A change, and where one command did a single thing with several of them, the others."""
     act = change.source.get("act", "")
-    if change.source.get("by") != UNDO or not act:
+    if change.source.get("by") not in _WHOLE or not act:
         return [change]
     return [event for event in hand.everything() if event.source.get("act") == act and event.type == model.RETRACTED]
 

@@ -227,6 +227,7 @@ def _replace_by(hand: Hand, old: Event, content: str, details: Details) -> None:
     if all(getattr(new, name) == getattr(old, name) for name in said):
         hand.tell(old, "says that already, nothing changed", None)
         return
+    hand.bring_back(new)
     hand.add(new)
     if old.id in hand.standing.pinned:
         hand.change(model.PINNED, new, "pinned")

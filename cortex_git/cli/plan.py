@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import click
 
 from cortex_git import snapshot
+from cortex_git.cli.changing import DROP, Hand
 from cortex_git.cli.command import Group, json_option
 from cortex_git.cli.opening import open_memory
 from cortex_git.cli.recording import Details, new_event, read_text, store
@@ -121,14 +122,18 @@ def done(env: Env, step: tuple[str, ...], as_json: bool) -> None:
 @click.pass_obj
 def drop(env: Env, reason: str, as_json: bool) -> None:
     """Take the plan back: this branch has none any more."""
-    memory = open_memory(env)
-    _current(memory)
-    standing = snapshot.standing(memory)
+    hand = Hand(env, DROP)
+    now = _current(hand.memory)
     # The plans that this one replaced go with it, or the last of them would be the plan again.
-    plans = [e for e in memory.visible() if e.type == model.PLAN and not standing.dead(e.id)]
+    plans = [e for e in hand.seen if e.type == model.PLAN and not hand.standing.dead(e.id)]
     text = reason.strip() or "the plan was dropped"
-    store(memory, [new_event(memory, model.RETRACTED, text, target=event.id) for event in plans])
-    _show_of(memory, None, as_json)
+    made = {event.id: hand.change(model.RETRACTED, event, text) for event in plans}
+    hand.store()
+    if as_json or click.get_current_context().meta.get("json"):
+        _show_of(hand.memory, None, True)
+    else:
+        hand.tell(now.event, "plan dropped", made[now.event.id])
+        hand.say(False)
 
 
 def _store_plan(memory: Memory, title: str, steps: Sequence[Step], details: Details) -> None:

@@ -77,11 +77,15 @@ def record(memory: Memory, type: str, content: str, details: Details) -> None:
     wanted = redact_event(new_event(memory, type, content, details))
     _warn_of_missing(env, details.files)
     standing = snapshot.standing(memory)
-    if standing.dead(wanted.id) or wanted.id in memory.purged().ids or _is_gone(memory, wanted):
-        raise CortexError(
-            f"{wanted.id[:SHORTEST]} was taken out of the memory before, and stays so; "
-            "say it in other words to bring it back"
-        )
+    short = wanted.id[:SHORTEST]
+    if wanted.id in memory.purged().ids:
+        raise CortexError(f"{short} was purged from the memory, and stays so; say it in other words")
+    if _is_gone(memory, wanted):
+        raise CortexError(f"{short} was taken out by deleting its file in a commit; bring the file back or reword it")
+    if standing.dead(wanted.id):
+        by = standing.superseded.get(wanted.id, "")[:SHORTEST]
+        state = f"superseded by {by}" if by else "retracted"
+        raise CortexError(f"{short} says that and was {state}; `git cortex undo {short}` brings it back")
     new = store(memory, [wanted])
     stored = new[0] if new else _known(memory, wanted)
     standing = snapshot.standing(memory)

@@ -7,7 +7,7 @@ import os
 import click
 
 from cortex_git.cli import text
-from cortex_git.cli.changing import UNDO, WORDS, Hand, Told, act_of, came_with, latest_about
+from cortex_git.cli.changing import DROP, UNDO, WORDS, Hand, Told, act_of, came_with, latest_about
 from cortex_git.cli.command import Command, json_option
 from cortex_git.cli.recording import refresh
 from cortex_git.cli.selection import SHORTEST
@@ -63,6 +63,8 @@ def _meant(hand: Hand, id: str) -> list[Event]:
     found = latest_about(hand, hand.memory_of(event.id))
     if not found:
         raise CortexError(f"{event.id[:SHORTEST]} has no correction that could be undone on this branch")
+    if found[-1].source.get("by") == DROP:
+        return act_of(hand, found[-1])
     return found
 
 
@@ -100,7 +102,11 @@ def _undo(hand: Hand, wanted: list[Event]) -> None:
         about[(target or change).id] = (change, made)
     hand.store()
     after = hand.memory.standing()
+    plans = [known[id] for id in about if id in known and known[id].type == model.PLAN]
+    former = {plan.id for plan in sorted(plans, key=model.order)[:-1]}
     for id, (change, made) in about.items():
+        if id in former:
+            continue  # of the states that a plan had the last one tells
         event = known.get(id, change)
         hand.tell(event, f"undone: {_word(change)}; {_state(event, after)}", made)
 
@@ -116,6 +122,8 @@ def _root(change: Event, known: dict[str, Event]) -> Event | None:
 def _word(change: Event) -> str:
     if change.source.get("by") in (UNDO, "unpin"):
         return str(change.source["by"])
+    if change.source.get("by") == DROP:
+        return "dropped"
     return WORDS.get(change.type, change.type)
 
 
