@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cortex_git.events import model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from cortex_git.config import Config
     from cortex_git.events.model import Event
@@ -35,8 +37,8 @@ def render(standing: Standing, config: Config, branch: str | None) -> str:
     Every section has room of its own, so that no kind of memory crowds out another; what a
     section leaves goes to the next ones.
     """
-    sections = [
-        ("Plan", 0.25, _plan_lines(standing.plan)),
+    sections: list[tuple[str, float, Sequence[Callable[[], str]]]] = [
+        ("Plan", 0.25, [partial(str, line) for line in _plan_lines(standing.plan)]),
         (
             "Rejected approaches (do not propose again without a new reason)",
             0.25,
@@ -64,11 +66,15 @@ def render(standing: Standing, config: Config, branch: str | None) -> str:
     return "\n".join([*frame[:2], *body, _END]) + "\n"
 
 
-def _fitted(title: str, lines: list[str], room: int) -> tuple[list[str], int]:
-    """A heading and as many of the lines as fit, with what they cost; nothing if not even one fits."""
+def _fitted(title: str, lines: Sequence[Callable[[], str]], room: int) -> tuple[list[str], int]:
+    """A heading and as many of the lines as fit, with what they cost; nothing if not even one fits.
+
+    Lines are made as they are needed: there may be hundreds that have no room.
+    """
     taken = ["", f"## {title}"]
     cost = sum(map(tokens, taken)) + 2
-    for line in lines:
+    for made in lines:
+        line = made()
         price = tokens(line) + 1
         if cost + price > room:
             break
@@ -79,11 +85,11 @@ def _fitted(title: str, lines: list[str], room: int) -> tuple[list[str], int]:
 
 def _lines(
     standing: Standing, config: Config, events: Iterable[Event], show: Callable[[Standing, Event], str]
-) -> list[str]:
+) -> Sequence[Callable[[], str]]:
     shown = (event for event in events if event.confidence >= config.projections_min_confidence)
     # Pinned and permanent ones first; sorting is stable, so the newest stay first among equals.
     ordered = sorted(shown, key=lambda e: not (e.id in standing.pinned or model.PERMANENT in e.marks))
-    return [show(standing, event) for event in ordered]
+    return [partial(show, standing, event) for event in ordered]
 
 
 def _decision(standing: Standing, event: Event) -> str:
@@ -136,7 +142,9 @@ def _clipped(text: str, end: str) -> str:
 
 def _one_line(text: str) -> str:
     """Text by other people made harmless: one line, no control characters, no tag that could close our own."""
-    flat = " ".join("".join(c if c.isprintable() or c.isspace() else "" for c in text).split())
+    if not text.isprintable():
+        text = "".join(c for c in text if c.isprintable() or c.isspace())
+    flat = " ".join(text.split())
     return flat.replace("</cortex-memory", "<∕cortex-memory").replace("<cortex-memory", "<∕cortex-memory")
 
 

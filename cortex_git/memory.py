@@ -12,7 +12,7 @@ from cortex_git.projections.items import events_of, item_files, planned
 from cortex_git.projections.statuses import Statuses
 from cortex_git.store import align, keys, notes, promisor, refs, remotes, spool, steady
 from cortex_git.store.head import find
-from cortex_git.store.held import advance, changes, has_removed, held, is_at_hand
+from cortex_git.store.held import advance, changes, has_removed, held
 from cortex_git.store.open import open_backend
 from cortex_git.store.recall import Recall
 from cortex_git.store.repo import require
@@ -204,6 +204,10 @@ class Memory:
         written = self._statuses.written(files)
         return settle(changes, written, self._statuses.carried(head or "", written))
 
+    def are_plain(self, files: Mapping[str, str]) -> bool:
+        """Whether each decision stands in these files as at its birth."""
+        return self._statuses.are_plain(files)
+
     def everything(self) -> list[Event]:
         """All events of all branches and clones, and the items at HEAD, in the order of time."""
         blobs = {blob for group in self.backend.segments(self.refs().values()).values() for blob in group}
@@ -290,10 +294,6 @@ class Memory:
         """Follow a commit that was just made with what is known of its past."""
         advance(self.repo, head, self._ids_of, self.changes)
 
-    def is_at_hand(self, head: str | None) -> bool:
-        """Whether the past of a commit is known without a look at history."""
-        return is_at_hand(self.repo, head)
-
     def _ids_of(self, files: Mapping[str, str]) -> dict[str, list[str]]:
         contents = self.contents(files)
         return {path: [event.id for event in events_of({path: data})] for path, data in contents.items()}
@@ -313,7 +313,8 @@ class Memory:
         """The first digits of the keys of other branches that may have borne the name of this one."""
         lives = {keys.key_of_name(branch, life)[:6] for life in range(_LIVES)} if branch else set()
         end = f"/{self.repo.clone}"
-        ours = {keys.key_in(name)[:6] for name in self.refs() if name.endswith(end) and keys.is_ours(self.repo, name)}
+        mine = (name for name in self.refs() if name.endswith(end) and not name.startswith(keys.REMOTES))
+        ours = {keys.key_in(name)[:6] for name in mine}
         return (lives | ours) - {self.key(branch)[:6]}
 
     def has_removed(self, head: str | None) -> bool:

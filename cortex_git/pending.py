@@ -5,6 +5,7 @@ from __future__ import annotations
 from cortex_git.events import codec, model
 from cortex_git.projections.document import LEARNED, PLANS, ids_of, plan_key
 from cortex_git.store import align, history, keys
+from cortex_git.store.held import is_at_hand
 from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
@@ -125,7 +126,7 @@ def follow(memory: Memory) -> None:
     key = memory.key(branch)
     ref = keys.ref(keys.SHARED, key, memory.repo.clone)
     tip = memory.tip(ref)
-    if branch is not None and tip is not None and memory.is_at_hand(head):
+    if branch is not None and tip is not None and is_at_hand(memory.repo, head):
         kept = read_json(_path(memory, key))
         if (kept.get("stamp"), kept.get("head")) == (_stamp(memory, ref), head):
             _kept(memory, key, ref, tip, head)

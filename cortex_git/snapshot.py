@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 5
+VERSION = 6
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -77,7 +77,8 @@ class View:
         """Where things stand."""
         events = [*self._common.visible(), *self._plan.visible()]
         files = self._memory.contents(self._plan_files)
-        events += self._memory.admitted(planned(files, self._branch, self._memory.namesakes(self._branch)))
+        if files:
+            events += self._memory.admitted(planned(files, self._branch, self._memory.namesakes(self._branch)))
         found = fold(events)
         if self._branch == self._memory.repo.default_branch():
             # What stands on the branch that others build on has been accepted by being merged there.
@@ -122,7 +123,7 @@ class _Snapshot:
         self._has_deletions = False
         self._settles = model.DECISION in types
         self._settled: list[Event] = []
-        self._is_disputed = False
+        self._is_disputed = self._is_plain = False
         self.lagging: dict[str, Any] = {}
         self.forgotten = ""
         self.due = ""
@@ -180,6 +181,7 @@ class _Snapshot:
     def _make_anew(self, head: str | None, seen: Visible, outside: Iterable[str]) -> None:
         self._essence, self._head, self._seen, self._hidden = Essence(), None, Visible({}, None), set()
         self._settled, self.lagging, self._is_disputed, self.due = [], {}, False, ""
+        self._is_plain = False
         self._essence.outside.update(outside)
         self._step(head, seen)
         self._save(head, seen, True)
@@ -221,15 +223,24 @@ class _Snapshot:
         if change.unsettled or self._hidden or self._has_deletions:
             self._hidden = self._overruled(head)
         self.forgotten = essence.forgotten
-        if change.present or change.gone or any(e.type in model.STATE_CHANGES for e in essence.events.values()):
+        if self._is_to_settle(change):
             self._settle(head)
         return True
+
+    def _is_to_settle(self, change: Change) -> bool:
+        """Whether files may say something else than the events do: not while all stand as at their birth, in both."""
+        said = any(event.type in model.STATE_CHANGES for event in self._loaded().events.values())
+        if said or self._settled or self.lagging or self._is_disputed:
+            return True
+        has_changed = bool(change.present or change.gone)
+        return has_changed and not (self._is_plain and self._memory.are_plain(change.present))
 
     def _settle(self, head: str | None) -> None:
         """See what item files say of how decisions stand."""
         if self._settles:
             found = self._memory.settled(self._counting(), head, self._memory.items(head))
             self._settled, self.lagging, self._is_disputed = found.events, found.lagging, bool(found.disputed)
+            self._is_plain = found.is_plain
 
     def _read(self, places: list[tuple[str, str]]) -> None:
         """Take in the events of segments, given where each was found: ref and blob."""
@@ -283,6 +294,7 @@ class _Snapshot:
         self._has_deletions, self.serial = kept["deletions"], kept["serial"]
         self._settled = [event for fields in kept["settled"] if (event := codec.from_dict(fields))]
         self._is_disputed, self.lagging, self.forgotten = kept["disputed"], kept["lagging"], kept["forgotten"]
+        self._is_plain = kept["plain"]
         return True
 
     def _save(self, head: str | None, seen: Visible, changed: bool) -> None:
@@ -300,6 +312,7 @@ class _Snapshot:
             "deletions": self._has_deletions,
             "settled": [codec.to_dict(event) for event in self._settled],
             "disputed": self._is_disputed,
+            "plain": self._is_plain,
             "lagging": self.lagging,
             "forgotten": self.forgotten,
             "purged": self._memory.purged().stamp,

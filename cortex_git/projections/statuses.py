@@ -52,6 +52,12 @@ class Statuses:
                 found[id] = Written(id, path, birth, time, (status, successor))
         return found
 
+    def are_plain(self, files: Mapping[str, str]) -> bool:
+        """Whether each decision stands in these files as at its birth. They are opened, and none is noted."""
+        wanted = {path: blob for path, blob in files.items() if path.startswith(DECISIONS)}
+        said = (_said(path, data) for path, data in self._contents(wanted).items())
+        return all((status, successor) == (birth, "") for _, birth, _, status, successor in filter(None, said))
+
     def carried(self, head: str, files: Mapping[str, Written]) -> Callable[[str, Event, Collection[State], bool], bool]:
         """Whether a commit between a change of state and `head` has taken a file into some states, or out of them."""
 

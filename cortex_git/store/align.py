@@ -214,7 +214,7 @@ def _kept(repo: Repo, refs: Mapping[str, str]) -> Tied:
             kept.drop(torn)
         for name, tip in stale.items():
             kept.set(name, _extended(kept.get(name), tip, commits))
-        kept.keep()
+    kept.keep()
     return kept
 
 

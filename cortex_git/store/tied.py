@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cortex_git.store.repo import Repo
 
+_FEW = 5
+"""How many refs are looked for in the files of single branches."""
 _MOST = 300
 """How many refs may be newer than the large file."""
 _SAME = "="
@@ -27,17 +29,33 @@ class Tied:
     """The kept state of refs: `tip`, `depth`, `noted`, `ended` and `anchors` (commit, upto, depth) of each."""
 
     def __init__(self, repo: Repo, refs: Mapping[str, str]) -> None:
-        found = {keys.key_in(name) for name in refs} if len(refs) < 5 else set()
+        found = {keys.key_in(name) for name in refs} if len(refs) < _FEW else set()
         # A hook that looks at its own branch alone reads a file of that branch alone.
         name = f"tied-{found.pop()}" if len(found) == 1 else "tied"
         self._path = os.path.join(repo.home, "cache", name)
         self._old: dict[str, str] = read_json(self._path + ".json")
         self._new: dict[str, str] = read_json(self._path + ".new.json")
+        self._is_changed = False
 
     def stale(self, refs: Mapping[str, str]) -> dict[str, str]:
         """Those of the refs that are at another tip now."""
         known = {**self._old, **self._new}
-        return {name: tip for name, tip in refs.items() if not known.get(name, "").startswith(tip, 1)}
+        found = {name: tip for name, tip in refs.items() if not known.get(name, "").startswith(tip, 1)}
+        return self._borrowed(found) if 0 < len(found) < _FEW < len(refs) else found
+
+    def _borrowed(self, refs: Mapping[str, str]) -> dict[str, str]:
+        """Take over what the files of single branches have of refs; returns those of which they have nothing."""
+        left: dict[str, str] = {}
+        for name, tip in refs.items():
+            path = os.path.join(os.path.dirname(self._path), f"tied-{keys.key_in(name)}")
+            lines = (read_json(path + end).get(name, "") for end in (".new.json", ".json"))
+            line = next((line for line in lines if line.startswith(tip, 1)), "")
+            if line:
+                self._new[name] = line
+                self._is_changed = True
+            else:
+                left[name] = tip
+        return left
 
     def tip(self, name: str) -> str:
         """The tip that the kept state of a ref is for; empty if there is none."""
@@ -78,14 +96,18 @@ class Tied:
         for commit, upto, depth in entry["anchors"]:
             parts.append(f"{commit} {_SAME if upto == entry['tip'] else upto} {depth}")
         self._new[name] = " ".join(parts)
+        self._is_changed = True
 
     def drop(self, names: Iterable[str]) -> None:
         """Forget the state of refs."""
         for name in names:
             self._new[name] = ""
+            self._is_changed = True
 
     def keep(self) -> None:
-        """Write down what is new."""
+        """Write down what is new, if anything is."""
+        if not self._is_changed:
+            return
         if len(self._new) > _MOST:
             self._old = {name: line for name, line in {**self._old, **self._new}.items() if line}
             self._new = {}

@@ -42,11 +42,13 @@ class Settled:
     """`events` join those that were read, `lagging` says of ids what their files ought to say.
 
     `disputed` are the ids whose events and file differ, so that it matters what commits have carried.
+    `is_plain` says whether each file says what it said at its birth.
     """
 
-    __slots__ = ("disputed", "events", "lagging")
+    __slots__ = ("disputed", "events", "is_plain", "lagging")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_plain: bool) -> None:
+        self.is_plain = is_plain
         self.events: list[Event] = []
         self.lagging: dict[str, State] = {}
         self.disputed: set[str] = set()
@@ -58,7 +60,7 @@ def settle(changes: Iterable[Event], files: Mapping[str, Written], carried: Carr
     `carried(id, change, states, into)` tells whether a commit since that change has taken the
     file of `id` into one of the states, or out of them.
     """
-    found = Settled()
+    found = Settled(is_plain=all(file.state == (file.birth, "") for file in files.values()))
     known = list(changes)
     groups = _by_decision(known, files)
     about: dict[str, list[Event]] = {}
