@@ -46,8 +46,10 @@ def test_a_tool_call_keeps_what_matters() -> None:
 
 
 def test_a_commit_is_known_by_the_clients_own_reading() -> None:
-    """What the client says about git in a command's output is kept."""
-    assert {"commit": "e71062c", "git": "committed"} == one(recorded("edit_and_commit-16-Bash")).facts
+    """What the client says about git in a command's output is kept; the commit is a unit with its message."""
+    call, made = units(recorded("edit_and_commit-16-Bash"))
+    assert {"commit": "e71062c", "git": "committed"} == call.facts == made.facts
+    assert ("tool", "commit", call.id) == (call.kind, made.kind, made.id)
 
 
 def test_a_failed_command_has_its_exit_status() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cortex_git.capture import speech
-from cortex_git.capture.units import PLAN, QUESTION, REFUSAL, TOOL, clean
+from cortex_git.capture import shell, speech
+from cortex_git.capture.units import COMMIT, PLAN, QUESTION, REFUSAL, TOOL, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 QUESTIONS = "AskUserQuestion"
 EXIT_PLAN = "ExitPlanMode"
+ORDERS = "orders"
+"""In the slim input of a call: the commits that its command asks for."""
 _REFUSED = ("The user doesn't want to proceed with this tool use", "User rejected tool use", "User rejected")
 _SAID = "the user said:\n"
 _CLARIFY = "The user wants to clarify these questions"
@@ -37,6 +39,9 @@ def slim(input: object) -> dict[str, object]:
         kept["plan"] = clean(input["plan"])
     if str(kept.get("file_path", "")).endswith((".md", ".mdc")):
         kept.update((name, clean(input[name], _MAX_DOCUMENT)) for name in _DOCUMENT_TEXTS if name in input)
+    command = input.get("command")
+    if isinstance(command, str) and "commit" in command and (orders := shell.orders(clean(command))):
+        kept[ORDERS] = orders
     return kept
 
 
@@ -55,11 +60,54 @@ def finish(call: Unit, text: str, failed: bool, response: object) -> list[Unit]:
         plan = plan or clean(call.input.get("plan"))
         return [call.replace(kind=PLAN, text=plan, ok=True)] if plan else []
     facts = _facts(text, failed, response)
-    input = call.input
+    input = alone(call).input
     if call.tool == "TodoWrite" and isinstance(response, dict) and isinstance(response.get("oldTodos"), list):
         input = {**input, "oldTodos": response["oldTodos"]}
     ok = not failed and "interrupted" not in facts
-    return [call.replace(kind=TOOL, ok=ok, answer=clean(text, _MAX_VALUE) if failed else "", facts=facts, input=input)]
+    answer = clean(text, _MAX_VALUE) if failed else ""
+    done = call.replace(kind=TOOL, ok=ok, answer=answer, facts=facts, input=input)
+    return [done, *_commits(done, call.input.get(ORDERS), text, response)]
+
+
+def alone(call: Unit) -> Unit:
+    """A call without what only its result could make something of."""
+    return call.replace(input={name: value for name, value in call.input.items() if name != ORDERS})
+
+
+def _commits(call: Unit, orders: object, text: str, response: object) -> Iterator[Unit]:
+    """The commits that a call made: those that git has told of, and those that were to be made without a word."""
+    if not isinstance(orders, list):
+        return
+    output = clean(response.get("stdout")) if isinstance(response, dict) else ""
+    told = shell.reported(output or text)
+    known = call.facts.get("commit", "")
+    left: list[shell.Order] = list(orders)
+    if not told and known and len(left) == 1:
+        told = [("", known, left[0].subject)]
+    made: list[tuple[shell.Order, str]] = []
+    for _, sha, subject in told:
+        order = next((order for order in left if order.subject == subject), None)
+        order = order or next((order for order in left if not order.subject or "$" in order.subject), None)
+        if order is not None:
+            left.remove(order)
+        made.append((_as_told(order, subject), sha))
+    if call.ok:
+        made += [(order, "") for order in left if order.quiet and order.message]
+    for number, (order, sha) in enumerate(made):
+        facts = {"commit": sha, "git": "amended" if order.amends else "committed", "place": order.place}
+        facts = {name: value for name, value in facts.items() if value}
+        id = f"{call.id}#{number}" if number else call.id
+        yield call.replace(kind=COMMIT, text=clean(order.message), id=id, input={}, answer="", facts=facts)
+
+
+def _as_told(order: shell.Order | None, subject: str) -> shell.Order:
+    """The order with the subject that git tells: a variable has its value there, and a kept message its words."""
+    if order is None:
+        return shell.Order(subject, "", False, False)
+    if order.subject == subject:
+        return order
+    body = order.message.strip().partition("\n")[2]
+    return shell.Order(f"{subject}\n{body}".rstrip("\n"), order.place, order.amends, order.quiet)
 
 
 def refusal_reason(text: str) -> str:

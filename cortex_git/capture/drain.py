@@ -13,10 +13,11 @@ import zlib
 
 from cortex_git.capture import claude, transcript
 from cortex_git.capture.extract import extract
+from cortex_git.capture.units import COMMIT
 from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
 from cortex_git.events.redact import redact, redact_event
-from cortex_git.store import notes, spool
+from cortex_git.store import made, notes, spool
 from cortex_git.store.head import is_hex
 from cortex_git.store.locking import Lock, read_json, write_json
 
@@ -213,6 +214,8 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
     seen = set(state.recent)
     # Before anything is cut to size: half a secret is not recognised as one.
     for unit in units:
+        if unit.kind == COMMIT:
+            unit.facts = {**unit.facts, "commit": _whole_id(repo, unit)}
         unit.text, unit.answer, unit.input = redact(unit.text), redact(unit.answer), _redacted(unit.input)
     for event in extract(units, config, author=repo.author(), root=repo.work_tree or "", memo=state.memo):
         clean = redact_event(event)
@@ -226,6 +229,12 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
             clean = clean.replace(commit=head)
         grouped.setdefault(branch, []).append(clean)
     return grouped
+
+
+def _whole_id(repo: Repo, unit: Unit) -> str:
+    """The whole id of a commit, by which a hook of git's that has seen it tells of the same one; else what there is."""
+    given, subject = unit.facts.get("commit", ""), unit.text.partition("\n")[0].strip()
+    return made.find(repo, "" if unit.branch == _DETACHED else unit.branch, given, subject, unit.time) or given
 
 
 class _State:

@@ -97,7 +97,7 @@ class Records:
         if id:
             self._waiting[id] = (call, start)
         else:
-            self.units.append(call)
+            self.units.append(calls.alone(call))
 
     def _user(self, record: Mapping[str, object], start: int) -> None:
         message = record.get("message")
@@ -126,11 +126,12 @@ class Records:
 
     def _result(self, record: Mapping[str, object], block: Mapping[str, object]) -> None:
         failed = block.get("is_error") is True
-        text = clean(speech.message(block.get("content"))).strip() if failed else ""
-        text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-        response = record.get("toolUseResult")
         id = clean(block.get("tool_use_id"), 200)
         call, _ = self._waiting.pop(id, (None, 0))
+        told = failed or (call is not None and calls.ORDERS in call.input)
+        text = clean(speech.message(block.get("content"))).strip() if told else ""
+        text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+        response = record.get("toolUseResult")
         if call is None:
             call = self._orphan(record, id, text, response)
         if call is not None:
@@ -158,7 +159,7 @@ class Records:
         """Calls that will get no result any more become units as they are."""
         for id, (call, since) in list(self._waiting.items()):
             if hopeless(call, since):
-                self.units.append(call)
+                self.units.append(calls.alone(call))
                 del self._waiting[id]
 
     def _unit(self, record: Mapping[str, object], kind: str, **fields: object) -> Unit:

@@ -17,11 +17,13 @@ QUESTION = "question"
 REFUSAL = "refusal"
 PLAN = "plan"
 NOTE = "note"
+COMMIT = "commit"
+SUMMARY = "summary"
 SESSION = "session"
 STARTED = "started"
 ENDED = "ended"
 """The text of a `session` unit."""
-KINDS = (PROMPT, ASSISTANT, TOOL, QUESTION, REFUSAL, PLAN, NOTE, SESSION)
+KINDS = (PROMPT, ASSISTANT, TOOL, QUESTION, REFUSAL, PLAN, NOTE, COMMIT, SUMMARY, SESSION)
 
 MAX_TEXT = 256 * 1024
 """Of a longer text (in characters) only the beginning is looked at."""
@@ -33,12 +35,15 @@ class Unit:
     `kind` is one of KINDS: a person's own words (`prompt`), an assistant's text, a tool call
     (`tool`), a question of the assistant with the person's `answer`, a tool call that a person
     refused with their words in `answer`, a plan that was accepted, something that a person told
-    the client to remember (`note`), the start or end of a session.
+    the client to remember (`note`), the message of a commit that was made (`commit`), what a
+    client makes of a conversation that has become too long (`summary`), the start or end of a
+    session.
 
     `time` is RFC 3339 in UTC. `agent` is `claude-code`, or `claude-code/<kind>` for a subagent.
     `id` is that of the message or the tool call. `input` holds what matters of a tool's input.
     `ok` is whether a tool succeeded, None if that is unknown; `answer` is what it said when it
-    failed. `facts` are small results: `exit`, `commit`, `task`.
+    failed. `facts` are small results: `exit`, `commit`, `task`; of a commit `commit` is its id as
+    far as it is known, and `place` a path that git was sent to.
     """
 
     __slots__ = (

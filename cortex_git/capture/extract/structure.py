@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.capture import units
-from cortex_git.capture.extract import plans
+from cortex_git.capture.extract import commits, plans
 from cortex_git.capture.patterns import IGNORECASE, lazy
 from cortex_git.capture.units import clean
 from cortex_git.events import model
@@ -181,5 +181,6 @@ _HANDLERS: dict[str, Handler] = {
     units.REFUSAL: _refusal,
     units.PLAN: _plan,
     units.NOTE: _note,
+    units.COMMIT: commits.commit,
     units.SESSION: _session,
 }
