@@ -78,6 +78,17 @@ MINIMAL = {
         "a: switch-new f1; note preference; unhooked commit; note decision; switch main; merge f1 ours; switch f1;"
         "unhooked amend; commit own; note learned; unhooked rebase; unhooked commit; detach HEAD; sync"
     ),
+    "a rebase without hooks that leaves nothing of a branch": (
+        "b: note decision; unhooked amend; pull --rebase ours; sync / a: sync"
+    ),
+    "what stays in this clone goes on with rewritten commits, too": (
+        "a: note preference; commit own; note decision; commit own; switch-new f1; switch main; reset --hard HEAD~2;"
+        "commit own; switch f1; rebase main ours; detach HEAD"
+    ),
+    "a merge that a rebase flattens": (
+        "a: note decision; commit own; note preference; amend message; pull --no-rebase ours; note decision;"
+        "commit own; pull --rebase theirs; detach HEAD"
+    ),
     "an orphan where reflogs are gone": "a: collect; orphan f4 without",
     "a squash between commits ties nothing": (
         "a: switch-new f1; commit own; switch main; commit own; note decision; squash f1; branch f2;reset --hard HEAD~1"

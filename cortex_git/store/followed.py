@@ -60,10 +60,10 @@ def missed(repo: Repo) -> list[Missed]:
     kept: dict[str, Any] = read_json(_path(repo))
     for branch, (left, key) in kept.items():
         tip = _moved_to(repo, branch)
-        left = steady.followed(repo, branch, left)
         is_same = key == keys.settled(repo, branch)
-        if tip is None or (tip == left and is_same):
+        if tip is None or (is_same and (tip == left or tip == steady.followed(repo, branch, left))):
             continue
+        left = steady.followed(repo, branch, left)
         made = _made_since(repo, branch, left) if is_same else []
         if made:
             rewritten = any(_is_rewriting(entry) for entry in made)
@@ -91,11 +91,24 @@ def _made_since(repo: Repo, branch: str, left: str) -> list[Entry]:
     for line in reversed(lines(os.path.join(repo.common_dir, "logs", BRANCHES + branch))):
         entry = Entry(line)
         action = entry.message.partition(":")[0]
-        if action.split(" ")[0] in _MADE or "Merge made by" in entry.message or _is_rebase(entry):
+        if action.split(" ")[0] in _MADE or "Merge made by" in entry.message or _has_picked(repo, entry):
             made.append(entry)
         if entry.old == left:
             return made
     return []
+
+
+def _has_picked(repo: Repo, finish: Entry) -> bool:
+    """Whether a rebase ended at a commit that it made: one that leaves nothing of a branch ends at somebody else's."""
+    if not _is_rebase(finish):
+        return False
+    step = "(start)"
+    for line in lines(os.path.join(repo.git_dir, "logs", "HEAD")):
+        entry = Entry(line)
+        if "(finish): returning to " in entry.message and entry.new == finish.new:
+            return "(start)" not in step
+        step = entry.message
+    return False
 
 
 def _is_rebase(entry: Entry) -> bool:

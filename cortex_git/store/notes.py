@@ -127,7 +127,8 @@ class Writer:
         }
         if anchored:
             for branch in events:
-                for ref in self.open_refs(branch, left) - set(wanted):
+                # Not only what is open: when the commits that older anchors name are replaced, this one leads on.
+                for ref in self._own(branch, left).keys() - set(wanted):
                     appended[ref] = ([], anchor_message(branch, anchored, self.refs[ref]))
         self._append(appended)
         if not anchored:
@@ -153,16 +154,20 @@ class Writer:
         """The last commit that a ref, or while there is none others of its key, are tied to; empty if more waits."""
         alike = [ref] if ref in self.refs else [n for n in self.refs if keys.key_in(n) == keys.key_in(ref)]
         refs = {name: self.refs[name] for name in alike}
-        if keys.key_in(ref) == keys.DETACHED or not refs or align.open_refs(self._repo, refs):
+        if keys.is_detached(keys.key_in(ref)) or not refs or align.open_refs(self._repo, refs):
             return ""
         anchors = [found[-1].commit for found in align.anchors(self._repo, refs).values() if found]
         return anchors[0] if anchors else ""
 
     def open_refs(self, branch: str | None, commit: str | None = None) -> set[str]:
         """Our refs of a branch, or of HEAD detached at a commit, that hold events which no commit is tied to yet."""
+        return align.open_refs(self._repo, self._own(branch, commit))
+
+    def _own(self, branch: str | None, commit: str | None) -> dict[str, str]:
+        """Our refs of a branch, or of HEAD detached at a commit, with their tips."""
         key = self.key(branch, commit)
         names = (keys.ref(namespace, key, self._repo.clone) for namespace in (keys.SHARED, keys.LOCAL))
-        return align.open_refs(self._repo, {name: self.refs[name] for name in names if name in self.refs})
+        return {name: self.refs[name] for name in names if name in self.refs}
 
     def mark(self, ref: str, branch: str | None, commit: str, upto: str) -> None:
         """Say that one of our refs up to the notes commit `upto` belongs to `commit`."""

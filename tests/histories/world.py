@@ -116,7 +116,8 @@ class World:
         self.ids: dict[int, str] = {}
         self.origins: dict[tuple[str, str], str | None] = {}
         """By clone and branch: the branch that it was made from."""
-        self.hooks_seen = 0
+        self.expected: dict[Path, set[int]] = {}
+        """By work tree: the facts whose items the commit that is being made has to hold."""
         self.files = 0
         self.said = ""
         self.faults: list[str] = []
@@ -162,7 +163,6 @@ class World:
         if place is None:
             self.faults.append(f"a hook ran in {where}")
             return None
-        self.hooks_seen += 1
         handler = getattr(self, "_" + event.replace("-", "_"), None)
         return handler(place, arguments, stdin, variables) if handler else None
 
@@ -179,32 +179,21 @@ class World:
         origin = self.origins.get((place.clone, branch))
         self.oracle.first_checkout(place.clone, branch, place.head(), origin)
 
-    def _pre_commit(
-        self, place: Place, arguments: list[str], stdin: bytes, variables: dict[str, str]
-    ) -> Callable[[], None] | None:
+    def _pre_commit(self, place: Place, arguments: list[str], stdin: bytes, variables: dict[str, str]) -> None:
+        self.expected.pop(place.path, None)
         if os.path.basename(variables.get("GIT_INDEX_FILE", "")).startswith("next-index-"):
-            return None
-        if not (place.path / ".cortex/README.md").is_file():
-            return None
-        wanted = self.oracle.to_bring(place.clone, place.branch(), place.head())
-
-        def look() -> None:
-            names = place.git("ls-files", "--", ".cortex/decisions", ".cortex/learned", variables=_index(variables))
-            found = {mark for name in names.splitlines() for mark in self._item_marks(place, name)}
-            if not wanted <= found:
-                self.faults.append(f"pre-commit did not stage {sorted(wanted - found)}")
-
-        return look
-
-    @staticmethod
-    def _item_marks(place: Place, name: str) -> set[int]:
-        path = place.path / name
-        return marks_in(path.read_text()) if path.is_file() else set()
+            return
+        if (place.path / ".cortex/README.md").is_file():
+            self.expected[place.path] = self.oracle.to_bring(place.clone, place.branch(), place.head())
 
     def _post_commit(self, place: Place, arguments: list[str], stdin: bytes, variables: dict[str, str]) -> None:
         head = place.head()
+        wanted = self.expected.pop(place.path, set())
         if place.replaying() or head is None:
             return
+        missing = wanted - self.oracle.commits.items(place.path, head)
+        if missing:
+            self.faults.append(f"{head[:7]} does not bring {sorted(missing)}")
         self.oracle.committed(place.clone, place.branch(), place.came_from(), head)
 
     def _post_merge(self, place: Place, arguments: list[str], stdin: bytes, variables: dict[str, str]) -> None:
@@ -295,7 +284,7 @@ class World:
         tips = self.own_refs(name).values()
         if not tips:
             return set()
-        objects = place.git("rev-list", "--objects", "--no-walk", *tips, "--")
+        objects = place.git("rev-list", "--objects", *tips, "--")
         blobs = [line.split(" ")[0] for line in objects.splitlines() if " " in line and len(line.split(" ")[1]) > 3]
         return marks_in(read_all(place.path, blobs))
 
@@ -343,10 +332,6 @@ def _standing_marks(memory: Memory) -> set[int]:
     standing = snapshot.standing(memory)
     lists = (standing.decisions, standing.rejected, standing.learned, standing.preferences)
     return {mark for events in lists for event in events for mark in marks_in(event.content)}
-
-
-def _index(variables: dict[str, str]) -> dict[str, str]:
-    return {name: variables[name] for name in ("GIT_INDEX_FILE",) if name in variables}
 
 
 def branches_of(repository: Path) -> dict[str, str]:
