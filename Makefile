@@ -8,7 +8,7 @@ FORMATS := sha256 reftable partial
 PYTHON ?= $(shell for name in python3 python python3.14 python3.13 python3.12 python3.11; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$name"; break; }; done)
 
-.PHONY: dev test test-all demo bench lint types docs man build clean
+.PHONY: dev test test-all demo bench calibrate lint types docs man build clean
 
 dev: $(READY)
 
@@ -35,6 +35,10 @@ demo: $(READY)
 
 bench: $(READY)
 	$(BIN)/python bench/run.py $(ARGS)
+
+# Fits the weights of what prose is weighed by; needs the labelled texts beside the project.
+calibrate: $(READY)
+	$(BIN)/python bench/extraction/calibrate.py
 
 lint: $(READY)
 	$(RUNS) ruff check .

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import shared
 
-from cortex_git.capture.extract import extract
+from cortex_git.capture.extract import cues, extract, weights
 from cortex_git.capture.extract.context import Context
 from cortex_git.capture.extract.grammar import find
 from cortex_git.capture.extract.plans import outline
@@ -455,3 +455,9 @@ def test_a_secret_at_the_limit_of_a_content_leaves_no_start(filling: str) -> Non
         event = Context(Config(), "/r", "", "Ada", {}).event(unit("assistant"), model.KNOWLEDGE, said)
         assert key[:4] not in event.content
         assert len(event.content.encode()) <= model.MAX_CONTENT
+
+
+def test_each_cue_has_a_weight_and_each_weight_a_cue() -> None:
+    """The fitted weights are for exactly the cues that there are."""
+    for name in ("ASSISTANT_FOR", "ASSISTANT_AGAINST", "PERSON_FOR", "PERSON_AGAINST"):
+        assert set(getattr(cues, name)) == set(getattr(weights, name))

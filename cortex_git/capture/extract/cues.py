@@ -1,9 +1,8 @@
 """What in a sentence speaks for its being worth remembering, and what speaks against: the tables.
 
 A cue is a set of phrases. Each cue that speaks for a passage is a chance of its own that it
-is worth keeping; one that speaks against takes a share of what they come to. The numbers stay
-close to what a fit on labelled texts gives, judged with whole repositories held out. VOTES say
-what kind of memory it is.
+is worth keeping; one that speaks against takes a share of what they come to. What each counts
+for is in weights.py. VOTES say what kind of memory it is.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Table = Mapping[str, tuple[float, str]]
+    Table = Mapping[str, str]
 
 _WORD = lazy(r"§|[a-z]+(?:['-][a-z]+)*|\d+|\?|✅")
 _CODE = lazy(r"`[^`]*`")
@@ -30,123 +29,124 @@ _CAUSES = (
 )
 
 ASSISTANT_FOR: Table = {
-    "design": (0.37, "by design|intentional|intentionally|on purpose|deliberate|deliberately|acceptable|"
+    "design": ("by design|intentional|intentionally|on purpose|deliberate|deliberately|acceptable|"
                      "conscious choice|design choice|design decision"),
-    "rule": (0.34, "should not|shouldn't|must not|must never|never|always|must|required to|not allowed|don't need|"
+    "rule": ("should not|shouldn't|must not|must never|never|always|must|required to|not allowed|don't need|"
                    "has to|have to|need to be|needs to be|mustn't|off limits|forbidden|mandatory"),
-    "cannot": (0.34, _LIMITS),
-    "limit": (0.33, _LIMITS + "|isn't supported|not available|unable to|only work|only works|doesn't have|doesn't|"
+    "cannot": _LIMITS,
+    "limit": (_LIMITS + "|isn't supported|not available|unable to|only work|only works|doesn't have|doesn't|"
                     "does not|don't|isn't|aren't|wasn't|weren't|has no|have no|there is no|there's no|lacks"),
-    "denies": (0.16, "not"),
-    "root": (0.34, "root cause|the issue is|the issue was|the real issue|the problem is|the problem was|the bug is|"
+    "denies": "not",
+    "root": ("root cause|the issue is|the issue was|the real issue|the problem is|the problem was|the bug is|"
                    "the bug was|the culprit|the cause is|the cause was|the reason is|the error is|the actual issue|"
                    "the main issue|turns out|found the issue|found the problem|found the bug|failures were caused|"
                    "failure was caused|caused by|stems from|comes from|happens because|fails because|failed because|"
                    "broke because|breaks because|so the problem|the failures"),
-    "cure": (0.40, "the fix is|the fix here is|cleanest fix|simplest fix|right fix|proper fix|the fix was|fix is to|"
+    "cure": ("the fix is|the fix here is|cleanest fix|simplest fix|right fix|proper fix|the fix was|fix is to|"
                    "the solution is|the workaround|workaround is|fixed by|fix by|solved by|cured by|resolved by"),
-    "judged": (0.36, "cleanest|simplest|simpler|cleaner|pragmatic|overkill|heavier|tradeoff|trade-off|trade-offs|"
+    "judged": ("cleanest|simplest|simpler|cleaner|pragmatic|overkill|heavier|tradeoff|trade-off|trade-offs|"
                      "tradeoffs|best practice|best practices|fatal flaw|is wrong|better approach|better for|"
                      "more accurate|idiomatic|safer|circular|too complex|not worth|unnecessary|more robust|brittle|"
                      "fragile"),
-    "deferred": (0.45, "deferred|deferring|out of scope|follow-up|followup|future|revisit|noted for|defer|postponed|"
+    "deferred": ("deferred|deferring|out of scope|follow-up|followup|future|revisit|noted for|defer|postponed|"
                        "later phase|for later|not now"),
-    "told": (0.36, "per your|per the|per claude|you said|you want|you wanted|you'd prefer|your instruction|"
+    "told": ("per your|per the|per claude|you said|you want|you wanted|you'd prefer|your instruction|"
                    "your instructions|dev philosophy|convention|conventions|established|guidelines|guideline|policy|"
                    "per memory|per plan|your feedback|you asked|you mentioned|you prefer|rules"),
-    "agreed": (0.40, "you're right|you are right|good call|good point|got it|exactly|understood|"
+    "agreed": ("you're right|you are right|good call|good point|got it|exactly|understood|"
                      "that's an important|good catch|makes sense|agreed|fair point"),
-    "only": (0.33, "only"),
-    "whole": (0.38, "the only|already|both|same|every|all of"),
-    "known": (0.30, "pre-existing|preexisting|expected|unrelated|existing pattern|known issue|known pattern"),
-    "over": (0.27, "instead of|rather than|in favor of|in favour of|as opposed to|over a"),
-    "chosen": (0.27, "decided|chose|chosen|going with|went with|opted|settled on|sticking with|keep|keeping|kept|"
+    "only": "only",
+    "whole": "the only|already|both|same|every|all of",
+    "known": "pre-existing|preexisting|expected|unrelated|existing pattern|known issue|known pattern",
+    "over": "instead of|rather than|in favor of|in favour of|as opposed to|over a",
+    "chosen": ("decided|chose|chosen|going with|went with|opted|settled on|sticking with|keep|keeping|kept|"
                      "we'll use|will use|i'll use|removed in favor|replaced by"),
-    "ought": (0.22, "should"),
-    "cause": (0.20, _CAUSES),
-    "works": (0.18, "require|requires|required|depends on|depend on|derived from|determined by|relies on|rely on|"
+    "ought": "should",
+    "cause": _CAUSES,
+    "works": ("require|requires|required|depends on|depend on|derived from|determined by|relies on|rely on|"
                     "expects|expect|stored in|silently|uses|use|returns|return|goes to|falls back|handles|handle|"
                     "shared|calculates|calls|writes|reads|runs|treats|ignores|overrides|defaults to"),
-    "noted": (0.28, "note|important|careful|caveat|gotcha|keep in mind|remember|non-obvious|worth knowing|one thing"),
-    "applied": (0.20, "let me fix|let me update|let me add|let me use|let me revert|let me remove|let me move|"
+    "noted": "note|important|careful|caveat|gotcha|keep in mind|remember|non-obvious|worth knowing|one thing",
+    "applied": ("let me fix|let me update|let me add|let me use|let me revert|let me remove|let me move|"
                       "let me rename|let me simplify|let me also fix|let me instead|let me restart"),
-    "repaired": (0.38, ""),
-    "repaired how": (0.28, ""),
-    "intended why": (0.34, ""),
-    "stated limit": (0.26, ""),
-    "stated way": (0.22, ""),
-    "stated to you": (0.33, ""),
-    "limit why": (0.26, ""),
-    "dash": (0.36, ""),
-    "key heading": (0.24, ""),
+    "repaired": "",
+    "repaired how": "",
+    "intended why": "",
+    "stated limit": "",
+    "stated way": "",
+    "stated to you": "",
+    "limit why": "",
+    "dash": "",
+    "key heading": "",
 }  # fmt: skip
 
 ASSISTANT_AGAINST: Table = {
-    "asks": (0.46, "would you|want me to|should i|do you|shall i|you prefer|what do you think|which approach|"
+    "asks": ("would you|want me to|should i|do you|shall i|you prefer|what do you think|which approach|"
                    "which scope|let me know|would you like"),
-    "question": (0.40, ""),
-    "ends asking": (0.60, ""),
-    "guess": (0.74, "might|may|could|would|likely|probably|perhaps|maybe|possibly|seem|seems|appears|if you|guess|"
+    "question": "",
+    "ends asking": "",
+    "guess": ("might|may|could|would|likely|probably|perhaps|maybe|possibly|seem|seems|appears|if you|guess|"
                     "i think|i'd|suggest|suspect"),
-    "status": (0.72, "pass|passes|passed|passing|pushed|committed|complete|completed|successfully|done|all tests|"
+    "status": ("pass|passes|passed|passing|pushed|committed|complete|completed|successfully|done|all tests|"
                      "ready|working|resolved|succeeds|succeeded|green|finished"),
-    "looking": (0.72, "let me check|let me also check|let me look|let me see|let me verify|let me read|"
+    "looking": ("let me check|let me also check|let me look|let me see|let me verify|let me read|"
                       "let me understand|let me investigate|let me find|let me examine|let me trace|let me search|"
                       "let me get|let me confirm|let me dig|let me try|let me explore|let me re-read|let me run"),
-    "now": (0.78, "now"),
-    "narrates": (0.68, "let me|let's|i'll start"),
-    "need": (0.77, "i need to|i should|we need to|i want to"),
-    "option": (0.76, "option|options|approach a|alternatively|could be|either|phase|step|task|proposal|suggestion"),
-    "settled": (0.60, "fine|that's fine|it's fine|as expected|correct behavior|correct behaviour|same error|no action"),
-    "placed": (0.70, "line|lines"),
-    "changes": (0.76, ""),
-    "opens": (0.82, ""),
-    "short": (0.48, ""),
-    "leads on": (0.80, ""),
-    "summary heading": (0.70, ""),
-    "option heading": (0.78, ""),
-    "item": (0.76, ""),
+    "now": "now",
+    "narrates": "let me|let's|i'll start",
+    "need": "i need to|i should|we need to|i want to",
+    "option": "option|options|approach a|alternatively|could be|either|phase|step|task|proposal|suggestion",
+    "settled": "fine|that's fine|it's fine|as expected|correct behavior|correct behaviour|same error|no action",
+    "placed": "line|lines",
+    "changes": "",
+    "opens": "",
+    "short": "",
+    "leads on": "",
+    "summary heading": "",
+    "option heading": "",
+    "item": "",
 }  # fmt: skip
 
 PERSON_FOR: Table = {
-    "let's": (0.37, "let's|lets|let us"),
-    "use": (0.30, "use|using|go with|going with|stick with|keep|switch to|prefer|i'd prefer|i prefer|i'd rather"),
-    "ought": (0.35, "should|shouldn't|must|needs to be|need to be|has to be|have to be|ought to"),
-    "over": (0.37, "instead of|rather than|in favor of|in favour of|not just|over"),
-    "bound": (0.31, "only|just the|always|never|everywhere|no longer|any more|anymore|don't|do not|without|not|avoid"),
-    "takes up": (0.33, "recommendation|recommendations|suggestion|your approach|your proposal|option|follow through|"
+    "let's": "let's|lets|let us",
+    "use": "use|using|go with|going with|stick with|keep|switch to|prefer|i'd prefer|i prefer|i'd rather",
+    "ought": "should|shouldn't|must|needs to be|need to be|has to be|have to be|ought to",
+    "over": "instead of|rather than|in favor of|in favour of|not just|over",
+    "bound": "only|just the|always|never|everywhere|no longer|any more|anymore|don't|do not|without|not|avoid",
+    "takes up": ("recommendation|recommendations|suggestion|your approach|your proposal|option|follow through|"
                        "that approach"),
-    "rejects": (0.39, "too much|to much|overkill|not great|implausible|doesn't make sense|bad idea|don't like|"
+    "rejects": ("too much|to much|overkill|not great|implausible|doesn't make sense|bad idea|don't like|"
                       "not a fan|too complex|unnecessary|not needed|don't need|not helpful|wrong|no need|"
                       "over-engineered|confusing"),
-    "for now": (0.39, "for now|later|eventually|follow up|follow-up|todo|backlog|at some point|down the road|future"),
-    "cause": (0.30, "because|since|so that|otherwise|the reason"),
-    "fact": (0.37, "no longer requires|no longer|requires|by default|is already|works the same|it works"),
-    "rule": (0.29, "whenever|every time|in general|from now on|convention|policy|rule|rules|prefer|standard|"
+    "for now": "for now|later|eventually|follow up|follow-up|todo|backlog|at some point|down the road|future",
+    "cause": "because|since|so that|otherwise|the reason",
+    "fact": "no longer requires|no longer|requires|by default|is already|works the same|it works",
+    "rule": ("whenever|every time|in general|from now on|convention|policy|rule|rules|prefer|standard|"
                    "terminology"),
-    "wish": (0.30, "i think we|we should|we must|i want|i'd like|we want"),
-    "shown": (0.30, "hidden|named|called|renamed|displayed|appear"),
-    "accepts": (0.30, ""),
-    "corrects": (0.30, ""),
-    "names it": (0.32, ""),
-    "answers": (0.50, ""),
+    "wish": "i think we|we should|we must|i want|i'd like|we want",
+    "shown": "hidden|named|called|renamed|displayed|appear",
+    "accepts": "",
+    "corrects": "",
+    "names it": "",
+    "answers": "",
 }  # fmt: skip
 
 PERSON_AGAINST: Table = {
-    "asks": (0.60, "can you|could you|can we|could we|would you|do we|do you|does|is there|are there|are we|is it|"
+    "asks": ("can you|could you|can we|could we|would you|do we|do you|does|is there|are there|are we|is it|"
                    "did you|have there|what|how|why|where|which|tell me|explain|double check|evaluate|ensure"),
-    "errand": (0.55, "fix|commit|push|pr|update|run|address|resume|continue|launch|generate|merge|rebase|lint|test|"
+    "errand": ("fix|commit|push|pr|update|run|address|resume|continue|launch|generate|merge|rebase|lint|test|"
                      "tests|changelog|deploy|look at|pull|release|install|create|go back|checkout|check out|"
                      "switch back|deal with|start|take a look|move on|work on|discuss|talk|try|stage|see"),
-    "report": (0.57, "error|issue|issues|bug|failing|fails|failed|still|broken|not seeing|doesn't work|problem|"
+    "report": ("error|issue|issues|bug|failing|fails|failed|still|broken|not seeing|doesn't work|problem|"
                      "conflicts|crash|i got"),
-    "past": (0.61, "i have|i've|i added|i made|we merged|was already|done|completed|finished|already merged"),
-    "unsure": (0.68, "not sure|wondering|maybe|perhaps|might|could|alternatives|i guess|hmm|thoughts|any other"),
-    "ends asking": (0.50, ""),
-    "tiny": (0.60, ""),
-    "short": (0.75, ""),
-    "long": (0.60, ""),
-    "pasted": (0.55, ""),
+    "past": "i have|i've|i added|i made|we merged|was already|done|completed|finished|already merged",
+    "unsure": "not sure|wondering|maybe|perhaps|might|could|alternatives|i guess|hmm|thoughts|any other",
+    "ends asking": "",
+    "asks outright": "",
+    "tiny": "",
+    "short": "",
+    "long": "",
+    "pasted": "",
 }  # fmt: skip
 
 VOTES: Mapping[str, Mapping[str, float]] = {
@@ -206,15 +206,17 @@ def words(text: str) -> list[str]:
 class Cues:
     """Tables made ready: `find` gives the cues of a passage, `weigh` what they come to."""
 
-    def __init__(self, evidence: Table, against: Table) -> None:
-        self.evidence = {name: weight for name, (weight, _) in evidence.items()}
-        self.against = {name: weight for name, (weight, _) in against.items()}
+    def __init__(
+        self, phrases: Table, evidence: Mapping[str, float], against: Mapping[str, float], exponent: float
+    ) -> None:
+        self.evidence = evidence
+        self._against = against
+        self._exponent = exponent
         self._index: dict[str, list[tuple[list[str], str]]] = {}
-        for table in (evidence, against, {"rejects": (0.0, _REJECTING)}):
-            for name, (_, phrases) in table.items():
-                for phrase in filter(None, phrases.split("|")):
-                    parts = phrase.split()
-                    self._index.setdefault(parts[0], []).append((parts, name))
+        for name, alternatives in [*phrases.items(), ("rejects", _REJECTING)]:
+            for phrase in filter(None, alternatives.split("|")):
+                parts = phrase.split()
+                self._index.setdefault(parts[0], []).append((parts, name))
 
     def find(self, tokens: list[str]) -> set[str]:
         """The cues whose phrases occur."""
@@ -230,5 +232,5 @@ class Cues:
         doubt = share = 1.0
         for name in cues:
             doubt *= 1 - self.evidence.get(name, 0.0)
-            share *= self.against.get(name, 1.0)
-        return (1 - doubt) * share
+            share *= self._against.get(name, 1.0)
+        return float(((1 - doubt) * share) ** self._exponent)

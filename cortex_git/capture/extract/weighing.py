@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from cortex_git.capture.extract import cues as tables
+from cortex_git.capture.extract import weights
 from cortex_git.capture.extract.cues import Cues, words
 from cortex_git.capture.extract.prose import sentences
 from cortex_git.capture.patterns import IGNORECASE, lazy
@@ -38,8 +39,10 @@ class Weight:
 @lru_cache(maxsize=2)
 def _cues(by_person: bool) -> Cues:
     if by_person:
-        return Cues(tables.PERSON_FOR, tables.PERSON_AGAINST)
-    return Cues(tables.ASSISTANT_FOR, tables.ASSISTANT_AGAINST)
+        phrases = {**tables.PERSON_FOR, **tables.PERSON_AGAINST}
+        return Cues(phrases, weights.PERSON_FOR, weights.PERSON_AGAINST, weights.PERSON_EXPONENT)
+    phrases = {**tables.ASSISTANT_FOR, **tables.ASSISTANT_AGAINST}
+    return Cues(phrases, weights.ASSISTANT_FOR, weights.ASSISTANT_AGAINST, weights.ASSISTANT_EXPONENT)
 
 
 def weigh_assistant(text: str, heading: str, item: bool) -> Weight:
@@ -121,14 +124,16 @@ def weigh_person(text: str, *, pasted: bool = False, asked: bool = False) -> Wei
         "answers": asked and agrees and 1 < count < 12 and found.isdisjoint(("errand", "asks")) and "?" not in tokens,
     }
     found.update(name for name, holds in forms.items() if holds)
+    if {"asks", "ends asking"} <= found:
+        found.add("asks outright")
     return Weight(known.weigh(found), _type(found), found)
 
 
 def _type(cues: set[str]) -> str:
     """The type of event that the cues speak for most."""
     votes = dict(_PRIOR)
-    for type, weights in tables.VOTES.items():
-        votes[type] = votes.get(type, 0.0) + sum(weights.get(name, 0.0) for name in cues)
+    for type, given in tables.VOTES.items():
+        votes[type] = votes.get(type, 0.0) + sum(given.get(name, 0.0) for name in cues)
     return max(votes, key=lambda type: (votes[type], type))
 
 
