@@ -369,7 +369,8 @@ def test_switching_branches_switches_the_context(ready: TestRepo) -> None:
 
 def test_a_commit_says_what_it_takes_along(ready: TestRepo) -> None:
     """One line names the first items that a commit brings, and how many files there are beside them."""
-    ready.run("decide", "Use SQLite")
+    for number in range(5):
+        ready.run("decide", f"Use SQLite {number}")
     ready.write({"g": "1\n"})
     ready.git("add", "g")
 
@@ -377,7 +378,7 @@ def test_a_commit_says_what_it_takes_along(ready: TestRepo) -> None:
 
     [line] = [line for line in done.stderr.splitlines() if line.startswith("git cortex: ")]
     assert line.startswith("git cortex: adds .cortex/decisions/")
-    assert line.endswith(" and 1 more file in .cortex/")
+    assert line.endswith(" and 1 more file, and the pages")
 
 
 def test_the_commands_are_not_needed_for_capturing(ready: TestRepo) -> None:

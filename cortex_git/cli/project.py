@@ -74,14 +74,31 @@ def _commit(repo: Repo, paths: list[str]) -> None:
 
 def _projecting(memory: Memory) -> Repo:
     """The repository, if it has files of memory in its work tree. Raises CortexError otherwise."""
-    repo = memory.repo
-    if repo.work_tree is None:
+    if memory.repo.work_tree is None:
         raise CortexError("a bare repository has no work tree to write files into; run this in a clone")
+    off = off_reason(memory)
+    if off:
+        raise CortexError(off)
+    return memory.repo
+
+
+def off_reason(memory: Memory) -> str:
+    """Why no commit here takes memory along, and how to have it so; empty if one does."""
     if not memory.config.projections_commit:
-        raise CortexError("projections.commit is off in .cortex/config.toml; turn it on there to have files")
-    if not worktree.has_folder(repo):
-        raise CortexError("this branch has no .cortex/README.md and so wants no files; `git cortex init` lays it")
-    return repo
+        return "projections.commit is off in .cortex/config.toml; turn it on there to have files"
+    if not worktree.has_folder(memory.repo):
+        return "this branch has no .cortex/README.md and so wants no files; `git cortex init` lays it"
+    return ""
+
+
+def look_ahead(memory: Memory, coming: Pending, faults: list[str]) -> tuple[list[str], list[str]]:
+    """The files that the next commit writes, and those that it takes out."""
+    if off_reason(memory):
+        return [], []
+    doomed = buried(memory)
+    return stage.preview(
+        memory.repo, memory.backend, memory.config, coming, states=coming.states, buried=doomed, faults=faults
+    )
 
 
 def _has_pages(memory: Memory) -> tuple[bool, bool]:

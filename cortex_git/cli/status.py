@@ -11,7 +11,7 @@ from cortex_git.cli import exchange, text
 from cortex_git.cli import plan as plans
 from cortex_git.cli.command import Command, color_option, json_option
 from cortex_git.cli.opening import open_memory, warn_of_settings
-from cortex_git.cli.project import late_pages
+from cortex_git.cli.project import look_ahead, off_reason
 from cortex_git.cli.selection import LABELS
 from cortex_git.cli.terminal import Screen, one_line, screen, write_json
 from cortex_git.env import Env
@@ -20,14 +20,15 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.pending import Pending, pending
-from cortex_git.projections import worktree
-from cortex_git.projections.items import PLANS, render_plan
+from cortex_git.projections.items import DECISIONS, LEARNED, PLANS
+from cortex_git.projections.pages import is_page
 from cortex_git.setup import claude, rules
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store import keys, spool
 from cortex_git.views.standing import Standing, fold
 
 _SHOWN = 10
+_DECIDED = (model.DECISION, model.REJECTED)
 _PLURALS = {
     "decision": "decisions",
     "rejected": "rejected approaches",
@@ -76,7 +77,6 @@ def _facts(memory: Memory) -> dict[str, Any]:
     branch, head = memory.position()
     events = memory.visible()
     standing = fold(events)
-    coming = pending(memory)
     alive = [event for event in events if not standing.dead(event.id)]
     return {
         "branch": branch,
@@ -87,12 +87,7 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "withdrawn": sum(standing.dead(event.id) and event.type not in model.STATE_CHANGES for event in events),
         "pinned": sum(event.id in standing.pinned for event in alive),
         "plan": plans.as_dict(standing.plan),
-        "next_commit": {
-            "events": [text.as_dict(event, standing) for event in coming.events],
-            "states": _restated(coming),
-            "plan": _brings_plan(memory, coming, branch),
-            "pages": len(late_pages(memory, memory.repo)) if memory.config.projections_commit else 0,
-        },
+        "next_commit": _coming(memory, standing),
         "uncommitted": _uncommitted(memory, alive, head),
         "private": sum(event.private and event.type in model.SEMANTIC for event in alive),
         "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
@@ -101,10 +96,25 @@ def _facts(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _restated(coming: Pending) -> dict[str, str]:
-    """The items in `.cortex/` whose status changes with the next commit, by id."""
-    new = {event.id for event in coming.events}
-    return {id: status for id, (status, _) in coming.states.items() if id not in new}
+def _coming(memory: Memory, standing: Standing) -> dict[str, Any]:
+    """What the next commit on this branch does in `.cortex/`; `off` says why it does nothing there at all."""
+    off = off_reason(memory)
+    coming = Pending("") if off else pending(memory)
+    faults: list[str] = []
+    wanted, gone = look_ahead(memory, coming, faults)
+    new = {event.id[:7] for event in coming.events}
+    paths = {path[-10:-3] for path in wanted if path.startswith(DECISIONS)}
+    learned = any(path.startswith(LEARNED) for path in wanted)
+    events = [e for e in coming.events if e.id[:7] in paths or (learned and e.type not in _DECIDED)]
+    return {
+        "off": off,
+        "events": [text.as_dict(event, standing) for event in events],
+        "states": {id: state for id, (state, _) in coming.states.items() if id[:7] in paths and id[:7] not in new},
+        "plan": any(path.startswith(PLANS) for path in wanted),
+        "pages": sum(is_page(path) for path in wanted),
+        "takes_out": gone,
+        "faults": faults,
+    }
 
 
 def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
@@ -122,17 +132,6 @@ def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
     plan_files = {path: blob for path, blob in memory.items(head).items() if path.startswith(PLANS)}
     held.update(event.id for event in memory.item_events(plan_files))
     return sum(event.type in model.SEMANTIC and event.id not in held for event in alive)
-
-
-def _brings_plan(memory: Memory, coming: Pending, branch: str | None) -> bool:
-    """Whether the next commit changes the file of the plan."""
-    plan, repo = coming.plan, memory.repo
-    if plan is None or branch is None or plan.event.private or not coming.has_part or repo.work_tree is None:
-        return False
-    path, data = render_plan(plan, coming.key, branch, [tick for tick in plan.ticks if not tick.private])
-    if worktree.read(repo, path) != data:
-        return True
-    return worktree.index_entries(repo, None, [path]) != worktree.head_entries(repo, [path])
 
 
 def _hooks(memory: Memory) -> dict[str, Any]:
@@ -184,26 +183,39 @@ def _plan_line(plan: dict[str, Any] | None) -> str:
 
 
 def _next_commit(coming: dict[str, Any], out: Screen) -> Iterator[str]:
-    events = coming["events"]
-    if events:
-        yield f"Next commit: brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")
-    elif coming["plan"]:
-        yield "Next commit: brings the plan into .cortex/"
-    elif coming["states"]:
-        yield "Next commit: changes the status of what is in .cortex/"
-    elif coming["pages"]:
-        yield "Next commit: brings the pages of .cortex/, which lag behind the items"
-    else:
-        yield "Next commit: brings nothing into .cortex/"
+    if coming["off"]:
+        yield f"Next commit: takes no memory along; {coming['off']}"
+        return
+    events, states = coming["events"], coming["states"]
+    yield f"Next commit: {_brought(coming)}"
     for event in events[:_SHOWN]:
         name = LABELS.get(event["type"], event["type"])
         yield f"    {out.paint(event['id'][:7], 'id')} {name}: {one_line(event['content'])[:100]}"
     if len(events) > _SHOWN:
         yield f"    and {len(events) - _SHOWN} more"
-    for id, status in list(coming["states"].items())[:_SHOWN]:
+    for id, status in list(states.items())[:_SHOWN]:
         yield f"    {out.paint(id[:7], 'id')} becomes {status}"
-    if len(coming["states"]) > _SHOWN:
-        yield f"    and {len(coming['states']) - _SHOWN} more"
+    if len(states) > _SHOWN:
+        yield f"    and {len(states) - _SHOWN} more"
+    for path in coming["takes_out"][:_SHOWN]:
+        yield f"    takes out {one_line(path)}"
+    for fault in coming["faults"]:
+        yield f"    {one_line(fault)}"
+
+
+def _brought(coming: dict[str, Any]) -> str:
+    """What the next commit does in `.cortex/`, in words."""
+    events, count = coming["events"], len(coming["takes_out"])
+    parts = [f"brings {len(events)} into .cortex/" + (", and the plan" if coming["plan"] else "")] if events else []
+    if coming["plan"] and not events:
+        parts.append("brings the plan into .cortex/")
+    if coming["states"]:
+        parts.append("changes the status of what is in .cortex/")
+    if count:
+        parts.append(f"takes {count} file{'s' * (count > 1)} out of .cortex/")
+    if not parts and coming["pages"]:
+        parts.append("brings the pages of .cortex/, which lag behind the items")
+    return "; ".join(parts) or "brings nothing into .cortex/"
 
 
 def _singular(name: str) -> str:

@@ -35,7 +35,9 @@ def pre_commit(memory: Memory) -> None:
         return  # a branch that has not adopted the folder gets no files
     index_file = memory.env.variables.get("GIT_INDEX_FILE")
     faults: list[str] = []
-    coming = pending(memory)
+    # git looks whether there is anything to commit before it reads what a hook has staged.
+    left: list[str] | None = None if _may_be_empty(memory) else []
+    coming, doomed = pending(memory), buried(memory)
     added = stage.stage(
         memory.repo,
         memory.backend,
@@ -43,8 +45,9 @@ def pre_commit(memory: Memory) -> None:
         coming,
         index_file,
         states=coming.states,
-        buried=buried(memory),
+        buried=doomed,
         faults=faults,
+        left=left,
     )
     for fault in faults:
         log(memory.repo, f"git pre-commit: {fault}", memory.env)
@@ -52,22 +55,36 @@ def pre_commit(memory: Memory) -> None:
         from cortex_git.hook.aftermath import watch
 
         watch(memory.repo, memory.env)
-        memory.env.stderr.write(f"git cortex: {_brings(added, coming)}\n")
+        memory.env.stderr.write(f"git cortex: {_brings(added, coming, root)}\n")
+    elif left:
+        memory.env.stderr.write("git cortex: only memory is to be committed; `git cortex project --commit` does that\n")
 
 
-def _brings(paths: list[str], coming: Pending) -> str:
+def _may_be_empty(memory: Memory) -> bool:
+    """Whether git makes this commit even if nothing was staged for it."""
+    from cortex_git.store import lineage
+
+    is_merge = os.path.lexists(os.path.join(memory.repo.git_dir, "MERGE_HEAD"))
+    return is_merge or lineage.may_be_empty(lineage.calling_git())
+
+
+def _brings(paths: list[str], coming: Pending, root: str) -> str:
     """What a commit takes along, in words. Items first: they hold somebody's words; the pages only repeat them."""
     there = {id[:7] for id in coming.states} - {event.id[:7] for event in coming.events}
-    restated = [path for path in paths if path.startswith(DECISIONS) and path[-10:-3] in there]
-    others = sorted((path for path in paths if path not in restated), key=lambda path: path.count("/") < 2)
-    parts = [f"adds {_named(others)}"] if others else []
-    parts += [f"changes the status of {_named(restated)}"] if restated else []
-    return "; ".join(reversed(parts))
+    items = [path for path in paths if path.count("/") > 1]
+    gone = [path for path in items if not os.path.lexists(os.path.join(root, path))]
+    restated = [path for path in items if path not in gone and path.startswith(DECISIONS) and path[-10:-3] in there]
+    new = [path for path in items if path not in gone and path not in restated]
+    said = {"changes the status of": restated, "adds": new, "takes out": gone}
+    parts = [f"{doing} {_named(files)}" for doing, files in said.items() if files]
+    if len(items) == len(paths):
+        return "; ".join(parts)
+    return "; ".join(parts) + (", and the pages" if parts else "brings the pages up to date")
 
 
 def _named(paths: list[str]) -> str:
     left = len(paths) - _NAMED
-    more = f" and {left} more file{'s' * (left > 1)} in .cortex/" if left > 0 else ""
+    more = f" and {left} more file{'s' * (left > 1)}" if left > 0 else ""
     return ", ".join(paths[:_NAMED]) + more
 
 

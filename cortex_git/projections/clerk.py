@@ -76,6 +76,12 @@ class Clerk:
         self.notes.plans[path] = id
         self._dirty = True
 
+    def give_up(self) -> list[str]:
+        """Ask for nothing after all; returns the paths that were asked for."""
+        paths = [*sorted(self.wanted), *sorted(self.dropped)]
+        self.wanted, self.dropped, self.settings = {}, {}, ""
+        return paths
+
     def commit(self) -> list[str]:
         """Write and stage everything that is wanted; if git refuses, put everything back and raise."""
         paths = sorted(self.wanted)

@@ -66,33 +66,74 @@ def stage(
     states: Mapping[str, State] | None = None,
     buried: Mapping[str, Collection[str]] | None = None,
     faults: list[str] | None = None,
+    left: list[str] | None = None,
 ) -> list[str]:
     """Write and stage what belongs to this commit and return the paths.
 
     `pending.events` become items, unless they are private or not sure enough. `states` says of
     ids how they stand, `(status, id of the successor or "")`, where that is no longer as at their
     birth. `buried` are files that hold what was purged, with its ids. What stands in the way is
-    left alone and said in `faults`. Nothing is done for a partial commit. Raises CortexError if
-    git or the disk refuses; then nothing was staged.
+    left alone and said in `faults`. With `left`, what belongs to the commit goes there, and
+    nothing is staged, where the index has nothing else for it. Nothing is done for a partial
+    commit. Raises CortexError if git or the disk refuses; then nothing was staged.
     """
     if repo.work_tree is None or not config.projections_commit or is_partial(repo, index_file):
         return []
     with _alone(repo):
         clerk = Clerk(repo, index_file, [] if faults is None else faults)
+        # Asked before anything is taken back, which git has read already.
+        is_alone = left is not None and bool(clerk.notes.staged) and not worktree.has_changes(repo, index_file)
+        is_open = left is not None and not clerk.notes.staged
         if clerk.notes.staged:
             _look_back(repo, clerk.notes, {event.id for event in pending.events}, index_file)
-        states = states or {}
-        for path, data in _items(pending, config, states).items():
-            clerk.want(path, data)
-        _plan(clerk, pending)
-        _restate(clerk, states)
-        if buried:
-            from cortex_git.projections.burial import take_out
-
-            take_out(clerk, buried)
-        clerk.drop_ignored()
-        _pages(clerk, backend, config)
+        _collect(clerk, backend, config, pending, states or {}, buried)
+        if is_open and (clerk.wanted or clerk.dropped):
+            is_alone = not worktree.has_changes(repo, index_file)
+        if left is not None and is_alone:
+            left += clerk.give_up()
         return clerk.commit()
+
+
+def preview(
+    repo: Repo,
+    backend: Backend,
+    config: Config,
+    pending: Pending,
+    *,
+    states: Mapping[str, State],
+    buried: Mapping[str, Collection[str]],
+    faults: list[str],
+) -> tuple[list[str], list[str]]:
+    """What `stage` would write and stage for the next commit, and what it would take out; changes nothing."""
+    if repo.work_tree is None or not config.projections_commit:
+        return [], []
+    clerk = Clerk(repo, None, faults)
+    _collect(clerk, backend, config, pending, states, buried)
+    staged = clerk.notes.staged if repo.head() else {}
+    there = worktree.differing(repo, staged) if staged else set()
+    gone = {path for path in there if staged[path] == worktree.TAKEN_OUT}
+    return sorted({*clerk.wanted, *there} - gone), sorted({*clerk.dropped, *gone})
+
+
+def _collect(
+    clerk: Clerk,
+    backend: Backend,
+    config: Config,
+    pending: Pending,
+    states: Mapping[str, State],
+    buried: Mapping[str, Collection[str]] | None,
+) -> None:
+    """Have a clerk ask for all that belongs to a commit."""
+    for path, data in _items(pending, config, states).items():
+        clerk.want(path, data)
+    _plan(clerk, pending)
+    _restate(clerk, states)
+    if buried:
+        from cortex_git.projections.burial import take_out
+
+        take_out(clerk, buried)
+    clerk.drop_ignored()
+    _pages(clerk, backend, config)
 
 
 def unstage(repo: Repo, keep: Collection[str], index_file: str | None = None) -> list[str]:

@@ -81,6 +81,8 @@ def differing(repo: Repo, paths: Collection[str]) -> set[str]:
 
 def has_changes(repo: Repo, index_file: str | None) -> bool:
     """Whether the index holds anything that HEAD has not."""
+    if repo.head() is None:
+        return bool(repo.git("ls-files", "--cached", "-z", variables=_index(index_file)))
     return repo.git_status("diff-index", "--cached", "--quiet", "HEAD", variables=_index(index_file))[0] == 1
 
 

@@ -45,6 +45,32 @@ def calling_git() -> Process | None:
     return None
 
 
+_VALUED = ("-m", "--message", "-F", "--file", "-C", "-c", "-t", "--template", "--author", "--date", "--trailer")
+
+
+def may_be_empty(calling: Process | None) -> bool:
+    """Whether the git that runs a hook may make a commit that changes nothing: it was told to, or nobody can tell.
+
+    An amended commit counts as one: it is compared with its parent.
+    """
+    words = list(calling.args) if calling is not None else []
+    while words and words[0].startswith("-"):
+        del words[: 2 if words[0] in ("-C", "-c") else 1]
+    if words[:1] != ["commit"]:
+        return True
+    values = {number + 1 for number, word in enumerate(words) if word in _VALUED}
+    for number, word in enumerate(words):
+        if word == "--":
+            break
+        if number not in values and (word == "--allow-empty" or (len(word) > 3 and "--amend".startswith(word))):
+            return True
+        # git ends the word at its colon, when it has read it.
+        fixup = word.removeprefix("--fixup=").partition(":")[0]
+        if fixup in ("amend", "reword") and (word.startswith("--fixup=") or words[number - 1] == "--fixup"):
+            return True
+    return False
+
+
 def of(pid: int) -> Process | None:
     """The process with a number; None if there is none, or if it has ended and only waits to be collected."""
     if pid <= 1:
