@@ -245,7 +245,7 @@ def _found(asked: Sequence[str], answers: Sequence[Sequence[str]]) -> list[tuple
 
 def without_hooks(repo: Repo) -> list[str]:
     """Options that keep git from running the user's hooks, those in files and (git >= 2.54) in settings."""
-    named = [name.removesuffix(".event") for name in repo.git_config() if name.endswith(".event")]
+    named = [name.removesuffix(".event") for name in repo.git_config_but_branches() if name.endswith(".event")]
     off = [f"{name}.enabled=false" for name in named if name.startswith("hook.") and "=" not in name]
     return [part for setting in (f"core.hooksPath={os.devnull}", *off) for part in ("-c", setting)]
 

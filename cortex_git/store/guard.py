@@ -89,7 +89,7 @@ def _original(copy: str) -> str:
 
 
 def _refspecs(repo: Repo, end: str) -> Iterator[str]:
-    for name, values in repo.git_config().items():
+    for name, values in repo.git_config_but_branches().items():
         if name.startswith("remote.") and name.endswith(end):
             yield from values.split("\n")
 

@@ -26,7 +26,7 @@ _FOLDER, _ITEMS = b".cortex", (b"decisions", b"learned")
 
 def remotes(repo: Repo) -> list[str]:
     """The remotes that promise to have what is missing here; none in a clone that is whole."""
-    known = repo.git_config()
+    known = repo.git_config_but_branches()
     found = [
         name[len("remote.") : -len(".promisor")]
         for name, value in known.items()

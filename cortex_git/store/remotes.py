@@ -33,7 +33,7 @@ _SECRET = re.compile(r"(?<=://)[^/@\s]*@")
 def known(repo: Repo) -> list[str]:
     """The names of all remotes, in the order of the settings."""
     ends = (".url", ".pushurl")
-    names = (name.removeprefix("remote.") for name in repo.git_config() if name.startswith("remote."))
+    names = (name.removeprefix("remote.") for name in repo.git_config_but_branches() if name.startswith("remote."))
     return list(dict.fromkeys(name.rpartition(".")[0] for name in names if name.endswith(ends)))
 
 

@@ -40,6 +40,7 @@ class Repo:
         "_asked",
         "_config",
         "_faults",
+        "_few",
         "_git_config",
         "_identity",
         "_variables",
@@ -64,6 +65,7 @@ class Repo:
         self._variables = variables
         self._asked: ref_files.Asked | None = None
         self._git_config: dict[str, str] | None = None
+        self._few: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._identity = ""
         self._config: Config | None = None
         self._faults: list[str] = []
@@ -164,6 +166,13 @@ class Repo:
             self._git_config = values
         return self._git_config
 
+    def git_config_but_branches(self) -> dict[str, str]:
+        """git's settings without those of single branches, of which there may be thousands."""
+        known = self.git_config()
+        if self._few[0] is not known:
+            self._few = (known, {name: value for name, value in known.items() if not name.startswith("branch.")})
+        return self._few[1]
+
     def set_git_config(self, name: str, value: str | None) -> None:
         """Write a setting to the repository's own configuration; None removes it.
 
@@ -209,7 +218,7 @@ class Repo:
             return True
         return any(
             name.endswith(".partialclonefilter") and value.startswith("tree:")
-            for name, value in self.git_config().items()
+            for name, value in self.git_config_but_branches().items()
         )
 
     @property
@@ -279,7 +288,7 @@ class Repo:
 
     def _main_remote(self) -> str:
         """`origin`, unless there is none and only one other."""
-        known = self.git_config()
+        known = self.git_config_but_branches()
         names = [name[7:-4] for name in known if name.startswith("remote.") and name.endswith(".url")]
         return names[0] if len(names) == 1 else "origin"
 
