@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cortex_git.events import model
 from cortex_git.events.model import Event
+from cortex_git.events.redact import redact_event
 from cortex_git.memory import DELETION
-from cortex_git.store import align, followed, history, keys
+from cortex_git.store import align, followed, history, keys, message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +34,21 @@ def tie_at(memory: Memory, branch: str | None, left: str | None, commit: str) ->
     writer = memory.writer()
     still_open = writer.open_refs(branch, left)
     memory.follow(writer)
-    if session or events or still_open:
-        subject = memory.repo.git("log", "-1", "--no-show-signature", "--format=%s", commit).decode("utf-8", "replace")
-        events.append(_commit_event(memory, branch, commit, subject.strip(), session))
+    if session or events or still_open or message.is_telling(message.at_hand(memory.repo.git_dir)):
+        text = memory.repo.git("log", "-1", "--no-show-signature", "--format=%B", commit).decode("utf-8", "replace")
+        events.append(redact_event(_commit_event(memory, branch, commit, message.subject(text), session)))
+        events += _told(memory, branch, commit, text, session)
         memory.write({branch: events}, anchored=commit, left=left)
+
+
+def _told(memory: Memory, branch: str | None, commit: str, text: str, session: str) -> list[Event]:
+    """What the message of a commit says; nothing more is loaded if it only tells what was changed."""
+    if not message.is_telling(text):
+        return []
+    from cortex_git.capture import committed
+
+    time, author = memory.env.now(), memory.repo.author()
+    return committed.told(text, commit, memory.config, time=time, session=session, author=author, branch=branch or "")
 
 
 def catch_up(memory: Memory) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import counting
 import pytest
-from conftest import SHARED, shared
+from conftest import SHARED, TestRepo, shared
 
 from cortex_git.capture import shell, transcript
 from cortex_git.capture.extract import extract
@@ -17,6 +18,7 @@ from cortex_git.capture.units import PROMPT, Unit
 from cortex_git.config import Config
 from cortex_git.events import model
 from cortex_git.events.model import Event
+from cortex_git.store import spool
 
 TIME = "2026-01-01T00:00:00.000Z"
 FOLDER = SHARED / "transcripts"
@@ -171,3 +173,64 @@ def test_the_reasons_in_a_message() -> None:
 def test_a_commit_elsewhere_says_nothing_of_this_repository() -> None:
     """The message of a commit in another repository is no memory of this one."""
     assert [] == committed("A\n\nDecision: use tabs here", facts={"place": "/tmp/x", "commit": "1a2b3c4"})
+
+
+@pytest.fixture
+def ready(repo: TestRepo) -> TestRepo:
+    """A repository with a memory and two commits."""
+    repo.commit({"f": "1\n"})
+    repo.run("init")
+    repo.commit({"f": "2\n"})
+    return repo
+
+
+TELLING = "Keep it small\n\nDecision: use notes, because they travel\nNext: speed it up"
+
+
+def known(repo: TestRepo) -> list[dict[str, Any]]:
+    """All events of a repository, oldest first."""
+    found: list[dict[str, Any]] = json.loads(repo.run("log", "--everything", "--json").out)
+    return found
+
+
+def test_the_message_of_a_persons_commit_is_memory(ready: TestRepo) -> None:
+    """A commit that nobody's tool made tells what its trailers say, as the words of the person who made it."""
+    ready.git("commit", "-q", "--allow-empty", "-m", TELLING)
+    commit = ready.git("rev-parse", "HEAD")
+    found = {event["content"]: event for event in known(ready)}
+    decision = found["use notes"]
+    assert ("decision_made", "they travel", "user", 1.0) == tuple(
+        decision[name] for name in ("type", "reason", "agent", "confidence")
+    )
+    assert commit == decision["commit"] == found["Keep it small"]["source"]["id"]
+
+
+def test_a_commit_in_a_session_counts_once(ready: TestRepo) -> None:
+    """git's hook and the assistant's own call tell of the same commit and lead to the same events."""
+    text = ready.git("commit", "--allow-empty", "-m", TELLING, variables={"CLAUDE_CODE_SESSION_ID": "s"})
+    before = known(ready)
+    payload = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s",
+        "cwd": str(ready.path),
+        "tool_name": "Bash",
+        "tool_use_id": "t",
+        "tool_input": {"command": f"git commit --allow-empty -m '{TELLING}'"},
+        "tool_response": {"stdout": text, "stderr": "", "interrupted": False},
+    }
+    home = ready.path / ".git" / "cortex"
+    spool.write(
+        str(home), "claude", "PostToolUse", str(ready.path), "ref: refs/heads/main", json.dumps(payload).encode()
+    )
+    after = known(ready)
+    assert ["command_run"] == [event["type"] for event in after if event not in before]
+    assert {"use notes": 1, "speed it up": 1, "Keep it small": 1} == Counter(
+        event["content"] for event in after if event["type"] != "command_run" and event["session"] == "s"
+    )
+
+
+def test_a_commit_with_nothing_to_say_costs_nothing(ready: TestRepo) -> None:
+    """A message that only tells what was changed is not asked for and leaves no trace."""
+    before = known(ready)
+    ready.git("commit", "-q", "--allow-empty", "-m", "Rename a\n\n- b, too\n- c")
+    assert before == known(ready)

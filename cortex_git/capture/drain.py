@@ -17,7 +17,7 @@ from cortex_git.capture.units import COMMIT
 from cortex_git.env import rfc3339
 from cortex_git.errors import CortexError
 from cortex_git.events.redact import redact, redact_event
-from cortex_git.store import made, notes, spool
+from cortex_git.store import made, message, notes, spool
 from cortex_git.store.head import is_hex
 from cortex_git.store.locking import Lock, read_json, write_json
 
@@ -233,8 +233,8 @@ def _events(repo: Repo, config: Config, units: Sequence[Unit], state: _State) ->
 
 def _whole_id(repo: Repo, unit: Unit) -> str:
     """The whole id of a commit, by which a hook of git's that has seen it tells of the same one; else what there is."""
-    given, subject = unit.facts.get("commit", ""), unit.text.partition("\n")[0].strip()
-    return made.find(repo, "" if unit.branch == _DETACHED else unit.branch, given, subject, unit.time) or given
+    given, branch = unit.facts.get("commit", ""), "" if unit.branch == _DETACHED else unit.branch
+    return made.find(repo, branch, given, message.subject(unit.text), unit.time) or given
 
 
 class _State:

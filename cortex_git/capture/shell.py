@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.capture.patterns import DOTALL, lazy
+from cortex_git.store.message import subject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class Order:
 
     @property
     def subject(self) -> str:
-        """The first line of the message."""
-        return self.message.strip().partition("\n")[0].strip()
+        """The subject of the message, as git tells it."""
+        return subject(self.message)
 
 
 class _Command:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from cortex_git.store import history
+from cortex_git.store import history, message
 from cortex_git.store.process import AS_STORED, git_status
 
 TYPE_CHECKING = False
@@ -97,6 +97,8 @@ def passes(event: str, variables: Mapping[str, str], cwd: str) -> bool:
     if event != "post-commit" or variables.get("CLAUDE_CODE_SESSION_ID") or not _is_step(git_dir, known.head, commit):
         return False
     question = ("diff-tree", "-r", "--no-renames", "--name-only", "-z", known.head, commit, "--", ".cortex")
+    if message.is_telling(message.at_hand(git_dir)):
+        return False
     status, out, _ = git_status(question, cwd, variables={"GIT_DIR": git_dir, "GIT_NO_LAZY_FETCH": "1", **AS_STORED})
     if status or out:
         return False

@@ -11,8 +11,8 @@ from cortex_git.capture.extract.split import split
 from cortex_git.capture.patterns import IGNORECASE, lazy
 from cortex_git.capture.units import ASSISTANT
 from cortex_git.events import model
+from cortex_git.store import message as messages
 from cortex_git.store.head import is_hex
-from cortex_git.store.message import MAX_MESSAGE, TRAILERS, has_reasons, has_trailers, is_telling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _TOP = 0.95
 _MAX_SUBJECT = 500
 _MAX_TRAILERS = 20
 _FULL = 40
-_LINE = lazy(r"(?P<name>[A-Za-z][A-Za-z0-9-]*)[ \t]*:[ \t]*(?P<text>\S.*)")
-_PICKED = lazy(r"\(cherry picked from commit [0-9a-f]+\)")
+_LINE = lazy(r"[A-Za-z][A-Za-z0-9-]*[ \t]*:[ \t]*\S")
 _SIGNED = lazy(
     r"(?:[\w-]+-by|co-authored-by|change-id|cc|signed-off-by)\s*:|\W*generated with\b|\(cherry picked from",
     IGNORECASE,
@@ -43,7 +42,7 @@ _LATER = frozenset(("next", "plan"))
 def commit(unit: Unit, context: Context) -> Iterator[Event]:
     """The events that a commit tells of. One that was made in another repository is no more than noted."""
     message = normal(unit.text)
-    subject = message.partition("\n")[0][:_MAX_SUBJECT]
+    subject = messages.subject(message)[:_MAX_SUBJECT]
     sha = unit.facts.get("commit", "")
     is_whole = len(sha) >= _FULL and is_hex(sha)
     made = unit.replace(id=sha if is_whole else unit.id)
@@ -54,7 +53,7 @@ def commit(unit: Unit, context: Context) -> Iterator[Event]:
     if subject:
         noted = context.event(made, model.COMMIT, subject, by_person=by_person, source={**facts, "tool": ""})
         yield noted.replace(commit=sha) if is_whole else noted
-    if is_elsewhere or not is_telling(message):
+    if is_elsewhere or not messages.is_telling(message):
         return
     for event in said(message, made, context):
         yield event.replace(commit=sha, agent=noted.agent) if is_whole else event.replace(agent=noted.agent)
@@ -62,7 +61,7 @@ def commit(unit: Unit, context: Context) -> Iterator[Event]:
 
 def said(message: str, unit: Unit, context: Context) -> Iterator[Event]:
     """What the trailers and the body of a message say."""
-    source = {"tool": unit.tool or "git commit", "subject": message.partition("\n")[0][:200]}
+    source = {"tool": unit.tool or "git commit", "subject": messages.subject(message)[:200]}
     body, trailers = parts(message)
     for name, text in trailers[:_MAX_TRAILERS]:
         type = model.KNOWLEDGE if name in _LATER else KINDS[name]
@@ -70,11 +69,11 @@ def said(message: str, unit: Unit, context: Context) -> Iterator[Event]:
         content, reason, alternatives = split(text, type)
         yield context.event(unit, type, content, reason=reason, alternatives=alternatives, topic=topic,
                             source={**source, "trailer": name})  # fmt: skip
-    if not has_reasons(body):
+    if not messages.has_reasons(body):
         return
     prose = unit.replace(kind=ASSISTANT, text=body, agent=WRITER)
     for event in keywords(prose, context):
-        bonus = BONUS if has_reasons(event.content) or event.reason else 0.0
+        bonus = BONUS if messages.has_reasons(event.content) or event.reason else 0.0
         confidence = max(event.confidence, min(_TOP, round(event.confidence + bonus, 2)))
         yield event.replace(confidence=confidence, source={**event.source, **source})
 
@@ -82,7 +81,7 @@ def said(message: str, unit: Unit, context: Context) -> Iterator[Event]:
 def normal(message: str) -> str:
     """A message as git keeps it: without spaces at the end of lines, and with one empty line at most in a row."""
     lines: list[str] = []
-    for line in message[:MAX_MESSAGE].split("\n"):
+    for line in message[: messages.MAX_MESSAGE].split("\n"):
         if line.strip() or (lines and lines[-1]):
             lines.append(line.rstrip())
     return "\n".join(lines).strip()
@@ -90,30 +89,26 @@ def normal(message: str) -> str:
 
 def parts(message: str) -> tuple[str, list[tuple[str, str]]]:
     """The body of a message without its trailers, and those of them that are ours: name and text."""
-    paragraphs = message.partition("\n")[2].strip("\n").split("\n\n")
+    paragraphs = messages.body(message).split("\n\n")
     ours: list[tuple[str, str]] = []
     while paragraphs and (block := _trailers(paragraphs[-1])) is not None:
-        ours = [pair for pair in block if pair[0] in TRAILERS] + ours
+        ours = [found for line in block if (found := messages.trailer(line))] + ours
         paragraphs.pop()
     lines = (line for line in "\n\n".join(paragraphs).split("\n") if not _SIGNED.match(line))
     return "\n".join(lines).strip(), ours
 
 
-def _trailers(paragraph: str) -> list[tuple[str, str]] | None:
-    """The trailers that a paragraph consists of; None if there is anything else in it."""
-    found: list[tuple[str, str]] = []
+def _trailers(paragraph: str) -> list[str] | None:
+    """The trailers that a paragraph consists of, each on one line; None if there is anything else in it."""
+    found: list[str] = []
     for line in outside_code(paragraph):
         if line[:1] in (" ", "\t") and found:
-            name, text = found[-1]
-            found[-1] = (name, f"{text} {line.strip()}")
-            continue
-        trailer = _LINE.match(line)
-        if trailer:
-            found.append((trailer["name"].lower(), trailer["text"].strip()))
-        elif line.strip() and not _SIGNED.match(line):
+            found[-1] += f" {line.strip()}"
+        elif _LINE.match(line) or _SIGNED.match(line):
+            found.append(line.strip())
+        elif line.strip():
             return None
-    # A word or two after the colon are a number of an issue, or a state.
-    return [(name, text) for name, text in found if name not in TRAILERS or has_trailers(f"\n{name}: {text}")]
+    return found
 
 
 def _is_elsewhere(unit: Unit, context: Context) -> bool:
