@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import TestRepo
-from corrections import named, shown, start, undo_of
+from corrections import ASSISTANT, named, shown, start, undo_of
 
 
 @pytest.fixture
@@ -90,3 +91,57 @@ def test_a_plan_that_was_dropped_comes_back_as_it_was(ready: TestRepo, by: str) 
 
     ready.run("undo", undo_of(undone.out))
     assert "no plan\n" == ready.run("plan").out
+
+
+def test_an_edited_fact_is_gone_from_pages_and_for_readers_without_notes(ready: TestRepo, tmp_path: Path) -> None:
+    """The file of the new fact says what it corrects: that is enough for the pages and for a clone of the commits."""
+    ready.run("learn", "The moon is cheese")
+    ready.run("project", "--commit")
+    ready.run("edit", named(ready, "The moon is cheese"), "--content", "The moon is rock")
+    ready.run("project", "--commit")
+    assert "rock" in ready.read(".cortex/briefing.md")
+    assert "cheese" not in ready.read(".cortex/briefing.md")
+
+    ready.git("clone", "-q", ".", str(tmp_path / "other"))
+    other = TestRepo(tmp_path / "other")
+    other.run("init", "--yes", "--no-plugin")
+    assert {"The moon is rock"} == shown(other)
+    assert ["The moon is rock"] == [
+        hit["content"] for hit in json.loads(other.run("search", "moon", "--json").out)["hits"]
+    ]
+
+    ready.run("undo", "--last")
+    assert {"The moon is cheese"} == shown(ready)
+
+
+def test_an_unknown_session_is_answered_with_those_there_are(ready: TestRepo) -> None:
+    """`undo --session` names the sessions that it knows."""
+    assert "none is on record" in ready.run("undo", "--session", "abc", check=False).err
+    ready.run("decide", "Use Redis", variables=ASSISTANT)
+    assert "there are 11112222-3333" in ready.run("undo", "--session", "abc", check=False).err
+
+
+def test_a_correction_that_was_merged_is_named_when_there_is_no_own_one(ready: TestRepo) -> None:
+    """`undo --last` has nothing to undo on main after a merge, and names the id that would undo what came."""
+    ready.run("decide", "Use SQLite")
+    ready.run("project", "--commit")
+    ready.git("switch", "-qc", "feature")
+    done = ready.run("retract", named(ready, "Use SQLite"))
+    ready.run("project", "--commit")
+    ready.git("switch", "-q", "main")
+    ready.git("merge", "-q", "--no-edit", "feature")
+    said = ready.run("undo", "--last", check=False)
+    assert (1, True) == (said.status, f"`git cortex undo {undo_of(done.out)}`" in said.err)
+    ready.run("undo", undo_of(done.out))
+    assert {"Use SQLite"} == shown(ready)
+
+
+def test_a_plan_is_listed_once(ready: TestRepo) -> None:
+    """`log` and the exported page show the newest state of a plan, with --all the former ones as well."""
+    ready.run("plan", "Ship it", "One")
+    ready.run("plan", "add", "Two")
+    ready.run("plan", "Another plan", "One")
+    for command in (["log", "--oneline"], ["export", "--format", "markdown"]):
+        assert 1 == ready.run(*command).out.count("Ship it")
+        assert 1 == ready.run(*command).out.count("Another plan")
+        assert 2 == ready.run(*command, "--all").out.count("Ship it")

@@ -16,10 +16,12 @@ from cortex_git.cli.changing import WORDS, Hand, in_force
 from cortex_git.cli.command import Command, json_option
 from cortex_git.cli.recording import Details, read_text
 from cortex_git.cli.selection import SHORTEST
+from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 from cortex_git.events import model
 from cortex_git.events.model import Event
+from cortex_git.projections.document import LEARNED
 
 _IDS = click.argument("ids", nargs=-1, required=True, metavar="ID…")
 _REASON = click.option("-b", "--because", "--reason", "reason", default="", metavar="TEXT", help="The reason.")
@@ -85,6 +87,7 @@ def retract(hand: Hand, event: Event, reason: str) -> None:
         hand.tell(event, f"is {state} already, nothing changed", None)
     else:
         hand.tell(event, "retracted", hand.change(model.RETRACTED, event, "retracted", reason))
+        _warn_of_file(hand, event)
 
 
 @click.command(cls=Command)
@@ -186,6 +189,17 @@ def unpin(hand: Hand, event: Event, reason: str) -> None:
         hand.tell(event, "no longer pinned", made[-1])
     else:
         hand.tell(event, "is not pinned, nothing changed", None)
+
+
+def _warn_of_file(hand: Hand, event: Event) -> None:
+    """Say which file of facts goes on telling what was retracted: nothing in it says how its facts stand."""
+    _, head = hand.memory.position()
+    files, ever = hand.memory.items(head), hand.memory.held(head)
+    for path in files:
+        if path.startswith(LEARNED) and event.id in ever.get(path, ()):
+            warn(
+                hand.memory.env, f"{path} goes on saying it to who has no notes; delete the file in a commit if need be"
+            )
 
 
 def _replaceable(hand: Hand, id: str) -> Event:

@@ -10,7 +10,7 @@ import click
 from cortex_git.cli import text
 from cortex_git.cli.command import Command
 from cortex_git.cli.opening import open_memory
-from cortex_git.cli.selection import Selected, Selection, select, selecting
+from cortex_git.cli.selection import Selected, Selection, is_whole, select, selecting, without_former
 from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
@@ -51,6 +51,8 @@ def export(env: Env, selection: Selection, form: str, output: str | None, privat
     JSON holds each event exactly as it is stored. As in `git cortex log`, --type or --everything tells which.
     """
     found = select(open_memory(env), selection)
+    if form == "markdown" and not is_whole(selection):
+        found.events = without_former(found.events)
     if not private:
         _leave_private_out(env, found)
     content = "".join(_FORMS[form](found))

@@ -9,7 +9,7 @@ from cortex_git.cli.terminal import is_terminal
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
 from cortex_git.memory import STAYING, Memory, crosses, is_deletion
-from cortex_git.projections.items import events_of, item_files
+from cortex_git.projections.items import LEARNED, events_of, item_files
 from cortex_git.search.index import Index
 from cortex_git.search.view import AllBut
 from cortex_git.views.standing import Standing, fold
@@ -71,6 +71,10 @@ class Sources:
         for blob, data in self._memory.backend.blobs(blob for blob in wanted if blob not in self._items):
             yield blob, [event for event in codec.decode_segment(data)[0] if event.id not in gone]
 
+    def facts(self) -> dict[str, Admission | None]:
+        """The segments that are files of facts, which say what they correct."""
+        return {blob: self.segments[blob] for blob, path in self._items.items() if path.startswith(LEARNED)}
+
     def admitted(self, events: Iterable[Event]) -> list[Event]:
         """Those of the events in the index that may be shown."""
         return self._memory.admitted(events)
@@ -117,4 +121,6 @@ def changes(index: Index, sources: Sources) -> Standing:
     """What was retracted, superseded and accepted, as far as the sources tell."""
     found = sources.admitted(index.events(model.STATE_CHANGES, sources.segments))
     events = [event for event in found if not (is_deletion(event) and event.target in sources.there)]
-    return fold([*events, *sources.settled(events)])
+    facts = index.events((model.KNOWLEDGE, model.RESOLVED), sources.facts()) if sources.facts() else []
+    corrections = [event for event in sources.admitted(facts) if model.CORRECTS in event.source]
+    return fold([*events, *corrections, *sources.settled(events)])

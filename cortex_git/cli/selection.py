@@ -15,7 +15,7 @@ from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.store.repo import Repo
-from cortex_git.views.standing import Standing, fold, unique
+from cortex_git.views.standing import Standing, fold, parse_plan, unique
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "decision": (model.DECISION,),
@@ -104,7 +104,7 @@ class Selected:
 
     def __init__(self, events: list[Event], pool: list[Event]) -> None:
         self.events = events
-        self.standing: Standing = fold(event for event in pool if event.type in model.STATE_CHANGES)
+        self.standing: Standing = fold(filter(_changes_states, pool))
         self._lengths = id_lengths(pool)
         self._branches: set[str] | None = None
 
@@ -120,6 +120,11 @@ class Selected:
     def short(self, id: str) -> str:
         """The id as short as it is unambiguous."""
         return id[: self._lengths.get(id, SHORTEST)]
+
+
+def _changes_states(event: Event) -> bool:
+    """Whether an event says how another one stands."""
+    return event.type in model.STATE_CHANGES or model.CORRECTS in event.source
 
 
 def id_lengths(events: Iterable[Event]) -> dict[str, int]:
@@ -225,6 +230,21 @@ def select(memory: Memory, selection: Selection) -> Selected:
         if alive and all(test(event) for test in wanted):
             found.events.append(event)
     return found
+
+
+def is_whole(selection: Selection) -> bool:
+    """Whether what is over is asked for as well."""
+    return selection.all_branches or selection.withdrawn or selection.everything
+
+
+def without_former(events: list[Event]) -> list[Event]:
+    """Of the states that one plan of a branch went through only the newest, with all other events."""
+    newest = {_plan_of(event): event.id for event in events if event.type == model.PLAN}
+    return [event for event in events if event.type != model.PLAN or newest[_plan_of(event)] == event.id]
+
+
+def _plan_of(event: Event) -> tuple[str, str]:
+    return (event.branch, parse_plan(event.content)[0])
 
 
 def branches(memory: Memory) -> set[str]:

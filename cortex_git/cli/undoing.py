@@ -80,7 +80,15 @@ def _last(hand: Hand) -> list[Event]:
     undoable = [e for e in in_force if e.id in mine and e.source.get("by") != UNDO and not is_deletion(e)]
     newest = max(undoable, key=model.order, default=None)
     if newest is None:
-        raise CortexError("this clone has corrected nothing on this branch that could be undone")
+        elsewhere = max(
+            (e for e in in_force if e.source.get("by") != UNDO and not is_deletion(e)), key=model.order, default=None
+        )
+        hint = (
+            f"; `git cortex undo {elsewhere.id[:SHORTEST]}` takes back the newest that came from elsewhere"
+            if elsewhere
+            else ""
+        )
+        raise CortexError(f"this clone has corrected nothing on this branch that could be undone{hint}")
     act = newest.source.get("act", "")
     return [e for e in undoable if e.id == newest.id or (act and e.source.get("act") == act)]
 
@@ -141,7 +149,7 @@ def _undo_session(hand: Hand, start: str) -> None:
     sessions = sorted({event.session for event in events})
     if len(sessions) != 1:
         many = f"{start!r} is the start of {len(sessions)} sessions: " + ", ".join(sessions[:5])
-        raise CortexError(many if sessions else f"there is no session {start!r}; `git cortex log --all` shows them")
+        raise CortexError(many if sessions else f"there is no session {start!r}; {_sessions(hand.everything())}")
     standing = fold(hand.everything())
     said = [e for e in events if e.type in model.SEMANTIC and not standing.dead(e.id)]
     in_force = {one.id for changes in standing.changes.values() for one in changes}
@@ -157,6 +165,15 @@ def _undo_session(hand: Hand, start: str) -> None:
     what = f"took back {_count(len(said), 'memory', 'memories')}"
     what += f" and {_count(len(corrected), 'correction', 'corrections')}" if corrected else ""
     _take_back(hand, targets, f"{what} of session {sessions[0][:8]}")
+
+
+def _sessions(events: list[Event]) -> str:
+    """The sessions that there are, newest first."""
+    names = list(dict.fromkeys(event.session for event in reversed(events) if event.session))
+    if not names:
+        return "none is on record"
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return "there are " + ", ".join(names[:5]) + more
 
 
 def _undo_everywhere(hand: Hand, wanted: list[Event]) -> None:

@@ -6,7 +6,7 @@ from cortex_git.events import model
 from cortex_git.projections import prose
 from cortex_git.projections.document import DECISIONS, FOLDER, LEARNED, PLANS, Item
 from cortex_git.projections.layout import steps, title
-from cortex_git.views.standing import Step
+from cortex_git.views.standing import Step, corrected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class View:
         self.rejected = [item for item in standing if _is_rejected(item)]
         self.over_items = [item for item in choices if self.over(item)]
         facts = [event for item in items if item.path.startswith(LEARNED) for event in item.events]
-        self.learned = sorted(facts, key=model.order, reverse=True)
+        over = corrected(facts)
+        self.learned = sorted((e for e in facts if e.id not in over), key=model.order, reverse=True)
         self.plans = _plans([item for item in items if item.path.startswith(PLANS)])
         self.ages = _ages(event for item in items for event in (*item.events, *item.ticks))
 

@@ -119,6 +119,7 @@ def unique(events: Iterable[Event]) -> list[Event]:
     return sorted(by_id.values(), key=model.order)
 
 
+_FACTS = (model.KNOWLEDGE, model.RESOLVED)
 _LISTS = {
     model.DECISION: "decisions",
     model.REJECTED: "rejected",
@@ -137,6 +138,7 @@ def fold(events: Iterable[Event]) -> Standing:
     standing.retracted |= undone
     for event in changes:
         _change(standing, event)
+    _correct(standing, ordered)
     for event in reversed(ordered):
         name = _LISTS.get(event.type)
         if name and not standing.dead(event.id):
@@ -166,6 +168,20 @@ def in_force(changes: Iterable[Event]) -> tuple[list[Event], set[str]]:
             if event.type == model.RETRACTED and event.target in open_ids:
                 undone.add(event.target)
     return found[::-1], undone
+
+
+def corrected(facts: Iterable[Event]) -> dict[str, str]:
+    """For facts that were corrected, the id of what took their place: files of facts say it of the new one alone."""
+    return {event.source[model.CORRECTS]: event.id for event in facts if model.CORRECTS in event.source}
+
+
+def _correct(standing: Standing, ordered: list[Event]) -> None:
+    """Leave out the facts that others were made to replace, where no event says so, as in a clone without notes."""
+    facts = [event for event in ordered if event.type in _FACTS and not standing.dead(event.id)]
+    found = corrected(facts)
+    if found:
+        told = {event.target for event in ordered if event.type in (model.SUPERSEDED, model.RETRACTED)}
+        standing.superseded.update((old, new) for old, new in found.items() if old not in told)
 
 
 def _change(standing: Standing, event: Event) -> None:
