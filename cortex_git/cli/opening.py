@@ -11,6 +11,7 @@ from cortex_git.memory import Memory
 from cortex_git.projections import stage
 from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
+from cortex_git.store import carry
 from cortex_git.tying import catch_up
 
 PATIENCE = 0.5
@@ -46,8 +47,12 @@ def warn_of_settings(memory: Memory) -> None:
 
 
 def _drain(memory: Memory) -> None:
+    branch = carry.due(memory.repo)
     try:
         faults = memory.drain(PATIENCE)
+        if branch is not None:
+            carry.carry_over(memory.repo, memory.backend, memory.config, branch)
+            memory.forget_refs()
     except CortexError as error:
         warn(memory.env, f"what hooks have recorded since is not shown: {error}")
         return

@@ -18,7 +18,7 @@ from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.events import model
 from cortex_git.events.model import Event
-from cortex_git.memory import Memory
+from cortex_git.memory import STAYING, Memory
 from cortex_git.pending import Pending, pending
 from cortex_git.projections.items import DECISIONS, LEARNED, PLANS
 from cortex_git.projections.pages import is_page
@@ -78,6 +78,7 @@ def _facts(memory: Memory) -> dict[str, Any]:
     events = memory.visible()
     standing = fold(events)
     alive = [event for event in events if not standing.dead(event.id)]
+    coming, open_events = _coming(memory, standing), _uncommitted(memory, alive, head)
     return {
         "branch": branch,
         "commit": head,
@@ -87,8 +88,9 @@ def _facts(memory: Memory) -> dict[str, Any]:
         "withdrawn": sum(standing.dead(event.id) and event.type not in model.STATE_CHANGES for event in events),
         "pinned": sum(event.id in standing.pinned for event in alive),
         "plan": plans.as_dict(standing.plan),
-        "next_commit": _coming(memory, standing),
-        "uncommitted": _uncommitted(memory, alive, head),
+        "next_commit": coming,
+        "uncommitted": len(open_events),
+        "staying": _staying(open_events, coming),
         "private": sum(event.private and event.type in model.SEMANTIC for event in alive),
         "spool": {"waiting": len(spool.names(memory.repo.home)), "bad": len(spool.bad_names(memory.repo.home))},
         "hooks": _hooks(memory),
@@ -126,12 +128,22 @@ def _counts(events: list[Event], standing: Standing) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> int:
-    """How many memories are in this clone's notes only, since no commit holds them."""
+def _uncommitted(memory: Memory, alive: list[Event], head: str | None) -> list[Event]:
+    """The memories that are in this clone's notes only, since no commit holds them."""
     held = {id for ids in memory.held(head).values() for id in ids}
     plan_files = {path: blob for path, blob in memory.items(head).items() if path.startswith(PLANS)}
     held.update(event.id for event in memory.item_events(plan_files))
-    return sum(event.type in model.SEMANTIC and event.id not in held for event in alive)
+    return [event for event in alive if event.type in model.SEMANTIC and event.id not in held]
+
+
+def _staying(events: list[Event], coming: dict[str, Any]) -> dict[str, int]:
+    """Of the memories that no commit holds, how many of each kind the next commit does not bring either."""
+    brought = {event["id"] for event in coming["events"]}
+    left = [event for event in events if event.id not in brought]
+    if coming["plan"]:
+        left = [event for event in left if event.type not in STAYING or event.private]
+    kinds = ["private" if event.private else LABELS[event.type] for event in left]
+    return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
 
 
 def _hooks(memory: Memory) -> dict[str, Any]:
@@ -165,6 +177,10 @@ def _lines(facts: dict[str, Any], out: Screen) -> Iterator[str]:
     yield f"Plan: {_plan_line(facts['plan'])}"
     yield from _next_commit(facts["next_commit"], out)
     yield f"Not in a commit yet: {facts['uncommitted']} ({facts['private']} private)"
+    others = {kind: count for kind, count in facts["staying"].items() if kind != "private"}
+    if others and not facts["next_commit"]["off"]:
+        named = (f"{count} {_PLURALS[name] if count != 1 else _singular(name)}" for name, count in others.items())
+        yield f"        of them the next commit on this branch does not bring: {', '.join(named)}"
     waiting, bad = facts["spool"]["waiting"], facts["spool"]["bad"]
     yield f"Waiting to be stored: {waiting}" + (f", {bad} set aside (`git cortex doctor`)" if bad else "")
     first, *more = exchange.state_lines(facts["sharing"])

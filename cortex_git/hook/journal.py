@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.errors import CortexError
+from cortex_git.store import carry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +17,13 @@ _LOG_BYTES = 1024 * 1024
 
 
 def store_waiting(memory: Memory, event: str) -> None:
-    """Store what waits in the spool; what goes wrong with single payloads is in the log."""
+    """Store what waits in the spool, and carry to a new branch what was said before; faults are in the log."""
+    branch = carry.due(memory.repo)  # asked first, since what waits may be of that branch and then makes it known
     try:
         faults = memory.drain()
+        if branch is not None:
+            carry.carry_over(memory.repo, memory.backend, memory.config, branch)
+            memory.forget_refs()
     except CortexError as error:  # what waits goes on waiting; what is stored can be shown all the same
         faults = [str(error)]
     for fault in faults:

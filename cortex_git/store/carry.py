@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.events import codec, model
-from cortex_git.store import align, keys, notes, origin
+from cortex_git.store import align, history, keys, notes, origin
 from cortex_git.store.head import is_hex
 
 TYPE_CHECKING = False
@@ -19,6 +19,17 @@ _LOG = (
     "-c", "log.showSignature=false", "log", "--stdin", "--ignore-missing", "--diff-filter=A", "--no-renames", "--raw",
     "--no-abbrev", "--format=",
 )  # fmt: skip
+
+
+def due(repo: Repo) -> str | None:
+    """The branch that is checked out, if nothing was carried to it yet and it was made here; else None.
+
+    So it is before the hook of its first checkout, and for good where that did not run.
+    """
+    branch = repo.branch()
+    if branch is None or keys.lookup(repo, branch, {}).how != "new" or history.replaying(repo):
+        return None
+    return branch if origin.came_from(repo, branch) else None
 
 
 def carry_over(repo: Repo, backend: Backend, config: Config, branch: str) -> None:
