@@ -82,6 +82,7 @@ def test_uninstall_can_forget(repo: TestRepo) -> None:
     uninstall(repo.path, forget=True)
     assert "refs/notes/commits" == repo.git("for-each-ref", "--format=%(refname)", "refs/notes", "refs/cortex")
     assert "cortex" not in repo.git("config", "--local", "--list")
+    assert "kept: nothing, this clone has no memory in its refs" == uninstall(repo.path).lines[1]
 
 
 def test_uninstall_where_nothing_is(repo: TestRepo) -> None:

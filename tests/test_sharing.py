@@ -215,7 +215,7 @@ def test_fetching_alone_sends_nothing(hub: Hub) -> None:
 
 
 def test_a_clone_that_never_fetched_says_so(hub: Hub) -> None:
-    """`log` and `search` that find nothing name the remote and the command, before and after init; so does status."""
+    """`log` and `search` that find nothing name the remote and the command, before and after init; `init` does once."""
     a = hub.clone("a")
     decide(a, "Use SQLite")
     a.run("sync")
@@ -223,14 +223,27 @@ def test_a_clone_that_never_fetched_says_so(hub: Hub) -> None:
     before = b.run("log", check=False)
     assert 1 == before.status and "git cortex init" in before.err and "git cortex sync" in before.err
 
-    b.run("init", "--yes", "--no-claude")
     hint = "memory on origin was never fetched: run `git cortex sync`"
+    assert hint in b.run("init", "--yes", "--no-claude").out
     assert hint in b.run("log").err
     assert hint in b.run("search", "sqlite").err
-    assert hint in b.run("status").out
+    assert hint not in b.run("status").out
     b.run("sync")
     assert ["Use SQLite"] == seen(b)
     assert hint not in b.run("status").out
+
+
+def test_sharing_with_a_remote_that_is_not_there_is_noted_and_fails(hub: Hub) -> None:
+    """`share` says that nothing could be exchanged, and ends with status 1; `sync` tries again, `unshare` ends it."""
+    clone = hub.clone("a", shared=False)
+    decide(clone, "Use SQLite")
+    clone.git("remote", "add", "dead", str(hub.path.parent / "nowhere.git"))
+    done = clone.run("share", "dead", "--yes", check=False)
+    assert 1 == done.status
+    assert "dead is noted as shared, but nothing could be exchanged with it" in done.out
+    assert "nothing to send" not in done.out
+    assert "`git cortex sync` tries again" in done.err
+    clone.run("unshare", "dead")
 
 
 def test_what_was_said_after_the_push_is_counted_and_sent_later(hub: Hub) -> None:

@@ -189,7 +189,7 @@ def state_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
             lines.append(f"with {name}; unpushed events: {entry['unsent']} (`git cortex sync` sends them now)")
         else:
             lines.append(f"with {name}; unpushed events: 0")
-        if entry["never_fetched"]:
+        if entry["never_fetched"] and entry["shared"]:
             lines.append(_never_fetched(name))
         lines += [f"{name}: {one_line(problem)}" for problem in entry["problems"]]
     return lines

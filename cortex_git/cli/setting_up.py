@@ -108,8 +108,8 @@ def _offer_sharing(env: Env, repo: Repo) -> None:
         wanted = ask(env, f"Share with {one_line(name)}?", default=False)
     except CortexError:  # the set-up is done, whatever becomes of this
         return
-    if wanted:
-        sharing.begin(env, memory, name)
+    if wanted and (problem := sharing.begin(env, memory, name)):
+        warn(env, f"{name}: {problem}; `git cortex sync` tries again")
 
 
 def _greet_next_session(env: Env) -> None:

@@ -11,7 +11,7 @@ from cortex_git import live
 from cortex_git.cli.command import Command, json_option
 from cortex_git.cli.exchange import Exchange, describe, exchange, look_ahead, preview, preview_lines
 from cortex_git.cli.opening import open_memory, warn_of_settings
-from cortex_git.cli.terminal import ask, is_interactive, one_line, warn, write_json
+from cortex_git.cli.terminal import ask, is_interactive, one_line, write_json
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 from cortex_git.memory import Memory
@@ -50,21 +50,28 @@ def share(env: Env, remote: str | None, yes: bool, dry_run: bool, as_json: bool)
     if dry_run:
         return
     _consent(env, name, yes or remotes.is_shared(memory.repo, name))
-    begin(env, memory, name, facts if as_json else None)
+    problem = begin(env, memory, name, facts if as_json else None)
+    if problem:
+        raise CortexError(f"{name}: {problem}; `git cortex sync` tries again")
 
 
-def begin(env: Env, memory: Memory, name: str, facts: dict[str, object] | None = None) -> None:
-    """Share with a remote from now on, and exchange what there is; with `facts`, print those and the rest as JSON."""
+def begin(env: Env, memory: Memory, name: str, facts: dict[str, object] | None = None) -> str:
+    """Share with a remote from now on, and exchange what there is; returns what stood in the way of that, if anything.
+
+    With `facts`, those and the rest are printed as JSON.
+    """
     remotes.set_shared(memory.repo, name, True)
     done = exchange(memory, name)
     _greet_next_session(memory)
     if facts is not None:
         write_json(env, {**facts, "exchange": asdict(done)})
     else:
-        env.stdout.write(f"shared with {one_line(name)}; `git cortex unshare {one_line(name)}` ends it\n")
-        env.stdout.write(describe(done) + "\n")
-    if done.problem:
-        warn(env, f"{name}: {done.problem}; `git cortex sync` tries again")
+        ends = f"`git cortex unshare {one_line(name)}` ends it"
+        noted = "is noted as shared, but nothing could be exchanged with it" if done.problem else ""
+        env.stdout.write(f"{one_line(name)} {noted}; {ends}\n" if noted else f"shared with {one_line(name)}; {ends}\n")
+        if not noted:
+            env.stdout.write(describe(done) + "\n")
+    return done.problem
 
 
 def _consent(env: Env, name: str, yes: bool) -> None:

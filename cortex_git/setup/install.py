@@ -89,7 +89,7 @@ def uninstall(repo: Repo, env: Env, *, forget: bool = False) -> Report:
         shutil.rmtree(repo.home, ignore_errors=True)
         removed = ", ".join(name for name, there in done.items() if there)
         report = Report([f"removed: {removed or 'nothing, none of it was there'}"])
-        report.lines.append(_forget(repo) if forget else "kept: the memory, in refs/notes/cortex/… and in commits")
+        report.lines.append(_forget(repo) if forget else _kept(repo))
     if repo.work_tree and os.path.isdir(os.path.join(repo.work_tree, FOLDER)):
         text = f"{FOLDER}/ belongs to the project's files and stays; a commit without it removes it for everybody\n"
         report.attention.append(text)
@@ -251,6 +251,14 @@ def _remove_rules(repo: Repo) -> bool:
             path.unlink()
             removed = True
     return removed
+
+
+def _kept(repo: Repo) -> str:
+    """What of the memory stays in this clone."""
+    ours = [name for name in repo.git_config() if name == "cortex.cloneof" or name.endswith(".cortexkey")]
+    if not ours and not repo.git("for-each-ref", "--count=1", keys.SHARED, keys.LOCAL, "refs/cortex").strip():
+        return "kept: nothing, this clone has no memory in its refs"
+    return "kept: the memory, in refs/notes/cortex/… and in commits, and in .git/config the settings that belong to it"
 
 
 def _forget(repo: Repo) -> str:
