@@ -89,6 +89,7 @@ MINIMAL = {
         "a: note decision; commit own; note preference; amend message; pull --no-rebase ours; note decision;"
         "commit own; pull --rebase theirs; detach HEAD"
     ),
+    "a work tree's new branch where reflogs are gone": "a: note learned; collect; worktree f1",
     "an orphan where reflogs are gone": "a: collect; orphan f4 without",
     "a squash between commits ties nothing": (
         "a: switch-new f1; commit own; switch main; commit own; note decision; squash f1; branch f2;reset --hard HEAD~1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cortex_git.store import history
-from cortex_git.store.head import BRANCHES, is_hex, read_line
+from cortex_git.store.head import BRANCHES, find, is_hex, read_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def came_from(repo: Repo, branch: str) -> str | None:
 def _checked_out(repo: Repo, branch: str, created: Entry) -> str | None:
     """The branch that HEAD was on when `branch` was made: here, or in the work tree in which that was done."""
     for folder in dict.fromkeys([repo.git_dir, repo.common_dir, *_linked(repo)]):
-        found = _branch_then(folder, branch, created)
+        found = _branch_then(repo, folder, branch, created)
         if found:
             return found
     return None
@@ -64,14 +64,15 @@ def _linked(repo: Repo) -> list[str]:
         return []
 
 
-def _branch_then(git_dir: str, branch: str, created: Entry) -> str | None:
+def _branch_then(repo: Repo, git_dir: str, branch: str, created: Entry) -> str | None:
     """The branch of one work tree when another was made, if HEAD was at the commit that it was made at.
 
     Walked back from now. What came in the same second came later only if it led to the new branch.
     """
     at = read_line(git_dir).removeprefix("ref: ").removeprefix(BRANCHES)
     entries = [Entry(line) for line in lines(os.path.join(git_dir, "logs", "HEAD"))]
-    commit = entries[-1].new if entries else ""
+    # Where the reflog has expired HEAD has not moved for long.
+    commit = entries[-1].new if entries else at if is_hex(at) else find(repo, BRANCHES + at)
     for entry in reversed(entries):
         if entry.time < created.time or (entry.time == created.time and at != branch):
             break

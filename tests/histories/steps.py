@@ -34,6 +34,7 @@ def play(world: World, taken: Step) -> None:
         return
     world.driver.tick()
     world.said = ""
+    world.expected.clear()
     try:
         with world.driver.installed():
             STEPS[name](world, place, *words)
