@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cortex_git.store.held import Change
     from cortex_git.views.standing import Standing
 
-VERSION = 6
+VERSION = 7
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 

@@ -153,7 +153,7 @@ class Essence:
 
     def to_json(self) -> dict[str, Any]:
         """As an object that JSON can hold."""
-        events = [[codec.to_dict(event), self._origins[id]] for id, event in self.events.items()]
+        events = [[codec.to_row(event), self._origins[id]] for id, event in self.events.items()]
         sets = {"absent": sorted(self._absent), "outside": sorted(self.outside)}
         return {"events": events, "floors": self._floors, **sets}
 
@@ -161,10 +161,8 @@ class Essence:
     def from_json(cls, values: Mapping[str, Any]) -> Essence:
         """What `to_json` gave. Raises KeyError, TypeError or ValueError if it is something else."""
         made = cls()
-        for fields, origins in values["events"]:
-            event = codec.from_dict(fields)
-            if event is None:
-                raise ValueError("what is kept holds something that is no event")
+        for row, origins in values["events"]:
+            event = codec.from_row(row)
             made.events[event.id] = event
             made._origins[event.id] = [(place, name) for place, name in origins]
             for place, _ in origins:
