@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from cortex_git.views.standing import Standing
 
 VERSION = 7
+_LITTLE = 50
+"""How many files are opened to see whether they say anything new."""
 _PLAN_TYPES = frozenset({model.PLAN, model.STEP})
 _COMMON_TYPES = frozenset(KEPT) - _PLAN_TYPES
 
@@ -233,7 +235,8 @@ class _Snapshot:
         if said or self._settled or self.lagging or self._is_disputed:
             return True
         has_changed = bool(change.present or change.gone)
-        return has_changed and not (self._is_plain and self._memory.are_plain(change.present))
+        is_little = len(change.present) < _LITTLE  # of much else it is known already what it says
+        return has_changed and not (self._is_plain and is_little and self._memory.are_plain(change.present))
 
     def _settle(self, head: str | None) -> None:
         """See what item files say of how decisions stand."""
