@@ -136,8 +136,10 @@ def _reached(repo: Repo, backend: Backend, refs: Tips, own: str, head: str) -> R
     serial = next((kept[place] for place in places if place in kept), "")
 
     def look_up() -> dict[str, str]:
-        theirs = keys.is_detached(own)
-        foreign = {n: t for n, t in refs.items() if keys.key_in(n) != own or (theirs and not keys.is_ours(repo, n))}
+        part, theirs = f"/{own}/", keys.is_detached(own)
+        mine = {name for name in refs if part in name and keys.key_in(name) == own}
+        mine = {name for name in mine if not theirs or keys.is_ours(repo, name)}
+        foreign = {name: tip for name, tip in refs.items() if name not in mine}
         return _look_up_reached(repo, backend, foreign, head, living)
 
     found = Reached(path, serial, look_up)

@@ -63,7 +63,8 @@ class Tied:
 
     def ended(self, refs: Iterable[str]) -> set[str]:
         """Those of the refs that are closed."""
-        return {name for name in refs if self._line(name).startswith("+")}
+        closed = {name for lines in (self._old, self._new) for name, line in lines.items() if line[:1] == "+"}
+        return {name for name in closed.intersection(refs) if self._line(name)[:1] == "+"}
 
     def get(self, name: str) -> dict[str, Any] | None:
         """The kept state of a ref."""
@@ -82,10 +83,13 @@ class Tied:
 
     def deepest(self, refs: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
         """Each ref that has anchors, with its tip and its anchors from the deepest on: commit, upto, commit, upto, …"""
+        lines = {**self._old, **self._new}
         for name in refs:
-            tip, _, _, *rest = self._line(name)[1:].split(" ")
+            tip, _, _, *rest = lines[name][1:].split(" ")
             if len(rest) == 3:
                 yield name, tip, [rest[0], _whole(rest[1], tip)]
+            elif len(rest) == 6 and int(rest[5]) > int(rest[2]):
+                yield name, tip, [rest[3], _whole(rest[4], tip), rest[0], _whole(rest[1], tip)]
             elif rest:
                 order = sorted(range(0, len(rest), 3), key=lambda at: -int(rest[at + 2]))
                 yield name, tip, [part for at in order for part in (rest[at], _whole(rest[at + 1], tip))]
