@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from cortex_git.errors import CortexError
-from cortex_git.store import carry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ _LOG_BYTES = 1024 * 1024
 
 def store_waiting(memory: Memory, event: str) -> None:
     """Store what waits in the spool, and carry to a new branch what was said before; faults are in the log."""
+    from cortex_git.store import carry  # a commit that passes at once loads this module, too
+
     branch = carry.due(memory.repo)  # asked first, since what waits may be of that branch and then makes it known
     try:
         faults = memory.drain()
