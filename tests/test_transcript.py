@@ -247,7 +247,7 @@ def test_what_no_person_said_is_no_prompt(path: Path, content: str) -> None:
 )
 def test_marked_messages_are_no_prompts(path: Path, fields: Record) -> None:
     """What the client marks as not typed by a person is no prompt."""
-    assert [] == units(path, asks("Always use X.", **fields))
+    assert [] == [unit for unit in units(path, asks("Always use X.", **fields)) if unit.kind != "summary"]
     assert 1 == len(units(path, asks("Always use X.", origin={"kind": "human"}, promptSource="typed")))
 
 

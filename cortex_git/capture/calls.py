@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cortex_git.capture import shell, speech
+from cortex_git.capture import documents, shell, speech
+from cortex_git.capture.patterns import MULTILINE, lazy
 from cortex_git.capture.units import COMMIT, PLAN, QUESTION, REFUSAL, TOOL, clean
 
 TYPE_CHECKING = False
@@ -18,14 +19,16 @@ ORDERS = "orders"
 _REFUSED = ("The user doesn't want to proceed with this tool use", "User rejected tool use", "User rejected")
 _SAID = "the user said:\n"
 _CLARIFY = "The user wants to clarify these questions"
+_PARTLY = lazy(r'^- "(.+)"\n\s+Answer: (.+)$', MULTILINE)
+"""A question that was answered before the person went on to ask something back."""
 _NOTE_END = "\n\nNote: The user's next message"
 _KEPT_TEXTS = (
     "file_path", "path", "notebook_path", "command", "description", "pattern", "url", "query", "skill", "subject",
     "taskId", "status", "subagent_type",
 )  # fmt: skip
-_DOCUMENT_TEXTS = ("content", "new_string")
+_GIT = ("push", "merge", "rebase", "pr", "branch")
+_DOCUMENT_TEXTS = ("content", "old_string", "new_string", "edits")
 _MAX_VALUE = 4000
-_MAX_DOCUMENT = 16_000
 _MAX_ITEMS = 100
 
 
@@ -37,8 +40,8 @@ def slim(input: object) -> dict[str, object]:
     kept.update((name, input[name]) for name in ("todos", "questions") if isinstance(input.get(name), list))
     if isinstance(input.get("plan"), str):
         kept["plan"] = clean(input["plan"])
-    if str(kept.get("file_path", "")).endswith((".md", ".mdc")):
-        kept.update((name, clean(input[name], _MAX_DOCUMENT)) for name in _DOCUMENT_TEXTS if name in input)
+    if documents.kind(str(kept.get("file_path", ""))):
+        kept.update((name, input[name]) for name in _DOCUMENT_TEXTS if name in input)
     command = input.get("command")
     if isinstance(command, str) and "commit" in command and (orders := shell.orders(clean(command))):
         kept[ORDERS] = orders
@@ -51,10 +54,12 @@ def finish(call: Unit, text: str, failed: bool, response: object) -> list[Unit]:
     `text` is the result as the model saw it, `response` the client's own structure of it.
     """
     if failed and text.startswith(_REFUSED):
+        if call.tool == QUESTIONS and _CLARIFY in text:
+            response = {"answers": dict(_PARTLY.findall(text))}
+            return [_answered(call, *answer) for answer in _answers(call.input, response)]
         return [call.replace(kind=REFUSAL, ok=False, answer=refusal_reason(text))]
     if call.tool == QUESTIONS and not failed:
-        return [call.replace(kind=QUESTION, text=question, answer=answer, input=detail, ok=True)
-                for question, answer, detail in _answers(call.input, response)]  # fmt: skip
+        return [_answered(call, *answer) for answer in _answers(call.input, response)]
     if call.tool == EXIT_PLAN and not failed:
         plan = clean(response.get("plan")) if isinstance(response, dict) else ""
         plan = plan or clean(call.input.get("plan"))
@@ -65,13 +70,17 @@ def finish(call: Unit, text: str, failed: bool, response: object) -> list[Unit]:
         input = {**input, "oldTodos": response["oldTodos"]}
     ok = not failed and "interrupted" not in facts
     answer = clean(text, _MAX_VALUE) if failed else ""
+    if not failed and documents.kind(str(input.get("file_path", ""))):
+        lines, is_new = documents.added(call.input, response)
+        input = {**input, "added": lines, "made": is_new}
     done = call.replace(kind=TOOL, ok=ok, answer=answer, facts=facts, input=input)
     return [done, *_commits(done, call.input.get(ORDERS), text, response)]
 
 
 def alone(call: Unit) -> Unit:
     """A call without what only its result could make something of."""
-    return call.replace(input={name: value for name, value in call.input.items() if name != ORDERS})
+    waits = (ORDERS, *_DOCUMENT_TEXTS)
+    return call.replace(input={name: value for name, value in call.input.items() if name not in waits})
 
 
 def _commits(call: Unit, orders: object, text: str, response: object) -> Iterator[Unit]:
@@ -110,6 +119,10 @@ def _as_told(order: shell.Order | None, subject: str) -> shell.Order:
     return shell.Order(f"{subject}\n{body}".rstrip("\n"), order.place, order.amends, order.quiet)
 
 
+def _answered(call: Unit, question: str, answer: str, detail: Mapping[str, object]) -> Unit:
+    return call.replace(kind=QUESTION, text=question, answer=answer, input=detail, ok=True)
+
+
 def refusal_reason(text: str) -> str:
     """The words with which a person refused a tool call; empty if there are none."""
     _, found, said = text.partition(_SAID)
@@ -133,6 +146,9 @@ def _facts(text: str, failed: bool, response: object) -> dict[str, str]:
     if sha:
         facts["commit"] = sha
         facts["git"] = kind or "committed"
+    else:
+        done = next((name for name in _GIT if _inner(_inner(response, "gitOperation"), name)), "")
+        facts.update({"git": done} if done else {})
     task = clean(_inner(response, "task").get("id"), 40)
     if task:
         facts["task"] = task
@@ -147,6 +163,7 @@ def _inner(values: Mapping[str, object], name: str) -> Mapping[str, object]:
 def _answers(input: Mapping[str, object], response: object) -> Iterator[tuple[str, str, dict[str, object]]]:
     """Each question with its answer and, as `header` and `options`, what could be chosen."""
     answers = _inner(response, "answers") if isinstance(response, dict) else {}
+    notes = _inner(response, "annotations") if isinstance(response, dict) else {}
     questions = input.get("questions")
     for entry in questions[:_MAX_ITEMS] if isinstance(questions, list) else []:
         if not isinstance(entry, dict):
@@ -156,8 +173,10 @@ def _answers(input: Mapping[str, object], response: object) -> Iterator[tuple[st
         if isinstance(answer, list):
             answer = ", ".join(item for item in answer if isinstance(item, str))
         said = clean(answer, _MAX_VALUE).strip()
+        note = clean(_inner(notes, question).get("notes"), _MAX_VALUE).strip()
         if question and said:
-            yield question, said, {"header": clean(entry.get("header"), 200), "options": _options(entry)}
+            detail: dict[str, object] = {"header": clean(entry.get("header"), 200), "options": _options(entry)}
+            yield question, said, {**detail, "note": note} if note else detail
 
 
 def _options(entry: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import re
 
 IGNORECASE = re.IGNORECASE
 DOTALL = re.DOTALL
+MULTILINE = re.MULTILINE
 
 
 class _Lazy:

@@ -6,8 +6,8 @@ import json
 import os
 
 from cortex_git.capture import calls, speech
-from cortex_git.capture.patterns import lazy
-from cortex_git.capture.units import AGENT, ASSISTANT, NOTE, PLAN, PROMPT, TOOL, Unit, clean, subagent, text_id
+from cortex_git.capture.patterns import DOTALL, lazy
+from cortex_git.capture.units import AGENT, ASSISTANT, NOTE, PLAN, PROMPT, SUMMARY, TOOL, Unit, clean, subagent, text_id
 from cortex_git.env import rfc3339
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ _PATIENCE = 4 * 1024 * 1024
 _MAX_RESTARTS = 8
 _TIME = lazy(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 _RESTART = lazy(r'\{"(?:parentUuid"|type": ?"(?:user|assistant|queue-operation|attachment)")')
+_REPEATED = lazy(r"\n\d+\. \**All user messages.*?(?=\n\d+\. |\Z)", DOTALL)
 _SPACE = lazy(r"[\s\ufeff]*")
 _decode = json.JSONDecoder().raw_decode
 
@@ -105,6 +106,10 @@ class Records:
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 self._result(record, block)
+        if record.get("isCompactSummary") is True:
+            text = _summary(speech.message(content))
+            if text:
+                self.units.append(self._unit(record, SUMMARY, text=text, id=text_id(text)))
         if not _by_person(record):
             return
         text = speech.message(content)
@@ -176,7 +181,7 @@ class Records:
     def _agent(self, record: Mapping[str, object]) -> str:
         """Who speaks: in a sidechain the subagent that was started last, or the one whose file this is."""
         if record.get("isSidechain") is not True:
-            return AGENT
+            return subagent(clean(record.get("agentName"), 100))  # one of a team, in a file of its own
         starts = [call for call, _ in self._waiting.values() if call.tool in ("Task", "Agent")]
         kind = clean(starts[-1].input.get("subagent_type"), 100) if starts else ""
         if kind:
@@ -207,6 +212,14 @@ def _by_person(record: Mapping[str, object]) -> bool:
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else origin
     return kind in (None, "human") and record.get("promptSource") != "system"
+
+
+def _summary(text: str) -> str:
+    """What a client's summary of a conversation says for itself, without the prompts that it repeats."""
+    begin = next((mark for mark in ("<summary>", "Summary:") if mark in text), "")
+    told = clean(text).partition(begin)[2] if begin else clean(text)
+    told = told.partition("</summary>")[0].partition("If you need specific details from before compaction")[0]
+    return speech.assistant(_REPEATED.sub("\n", told))
 
 
 def _time(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.capture import units
-from cortex_git.capture.extract import commits, plans
+from cortex_git.capture.extract import commits, documents, fixes, plans
 from cortex_git.capture.patterns import IGNORECASE, lazy
 from cortex_git.capture.units import clean
 from cortex_git.events import model
@@ -74,6 +74,8 @@ def _command(unit: Unit, context: Context) -> Iterator[Event]:
     if not content or ignored(content, context):
         return
     yield context.event(unit, model.COMMAND, content, reason=_tail(unit.answer), source=_outcome(unit))
+    if unit.tool in SHELLS:
+        yield from fixes.fixes(unit, context, is_edit=False)
 
 
 def _outcome(unit: Unit) -> dict[str, str]:
@@ -93,6 +95,10 @@ def _file(unit: Unit, context: Context) -> Iterator[Event]:
     if content:
         type = model.FILE_MODIFIED if unit.tool in EDITING else model.FILE_EXPLORED
         yield context.event(unit, type, content, files=[path] if path else [])
+    if unit.tool in EDITING:
+        yield from fixes.fixes(unit, context, is_edit=True, path=path)
+    if "added" in unit.input:
+        yield from documents.document(unit, context)
 
 
 def ignored(name: str, context: Context) -> bool:
@@ -121,7 +127,7 @@ def _question(unit: Unit, context: Context) -> Iterator[Event]:
         f"{unit.text} → {answer}",
         by_person=True,
         topic=clean(unit.input.get("header"), 80),
-        reason=chosen[0][1] if chosen else "",
+        reason=clean(unit.input.get("note")) or (chosen[0][1] if chosen else ""),
         alternatives=[label.removesuffix(" (Recommended)") for label in others],
         confidence=PASSING if passing else ANSWERED,
     )
@@ -182,5 +188,6 @@ _HANDLERS: dict[str, Handler] = {
     units.PLAN: _plan,
     units.NOTE: _note,
     units.COMMIT: commits.commit,
+    units.SUMMARY: documents.summary,
     units.SESSION: _session,
 }
