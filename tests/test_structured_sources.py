@@ -234,3 +234,21 @@ def test_a_commit_with_nothing_to_say_costs_nothing(ready: TestRepo) -> None:
     before = known(ready)
     ready.git("commit", "-q", "--allow-empty", "-m", "Rename a\n\n- b, too\n- c")
     assert before == known(ready)
+
+
+def test_the_trailers_of_others_commits_are_met_once(ready: TestRepo) -> None:
+    """A pulled commit's trailers are memory, unless they are known; what its body says is its author's affair."""
+    others = {"CORTEX_DISABLE": "1"}
+    text = f"{TELLING.partition('Decision')[0]}We must never use tabs, because make needs them.\n\nDecision: use notes"
+    ready.git("checkout", "-q", "-b", "other", variables=others)
+    ready.git("commit", "-q", "--allow-empty", "-m", text, variables=others)
+    ready.git("commit", "-q", "--allow-empty", "-m", "Two\n\nLearned: refs are cheap", variables=others)
+    commit = ready.git("rev-parse", "HEAD~1")
+    ready.git("checkout", "-q", "main", variables=others)
+    ready.git("commit", "-q", "--allow-empty", "-m", "Three\n\nLearned: refs are cheap")
+    ready.git("merge", "-q", "--no-edit", "other")
+    ready.git("merge", "-q", "--no-edit", "other")
+    found = known(ready)
+    assert {"use notes": 1, "refs are cheap": 1} == Counter(e["content"] for e in found if e["type"] != "commit_made")
+    (met,) = [event for event in found if event["content"] == "use notes"]
+    assert (commit, "", "user") == (met["commit"], met.get("session", ""), met["agent"])

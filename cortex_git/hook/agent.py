@@ -8,6 +8,7 @@ from cortex_git import live
 from cortex_git.hook import background
 from cortex_git.hook.journal import log, store_waiting
 from cortex_git.memory import Memory
+from cortex_git.met import meet
 from cortex_git.projections import stage
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.setup.rules import carries
@@ -30,6 +31,7 @@ def run(repo: Repo, event: str, arguments: Sequence[str], env: Env) -> None:
     memory = Memory(env, repo, open_backend(repo, "git"))
     catch_up(memory)
     store_waiting(memory, f"claude {event}")
+    meet(memory)
     stage.unstage(repo, set())
     if event == "SessionStart":
         _greet(memory, env)

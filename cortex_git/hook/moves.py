@@ -5,6 +5,7 @@ from __future__ import annotations
 from cortex_git import live
 from cortex_git.hook import background
 from cortex_git.hook.journal import store_waiting
+from cortex_git.met import meet
 from cortex_git.projections import stage
 from cortex_git.store import align, followed, history, keys
 from cortex_git.tying import catch_up, deleted, retraction, tie
@@ -41,6 +42,7 @@ def post_merge(memory: Memory, arguments: Sequence[str]) -> None:
     is_squash = arguments[:1] == ["1"]  # which makes no commit: whatever the reflog says is of an earlier one
     if not is_squash and history.made_here(memory.repo):
         tie(memory)
+    meet(memory)
     live.refresh(memory)
     background.start(memory)
 
