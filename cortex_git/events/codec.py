@@ -170,10 +170,9 @@ def better(one: Event, other: Event) -> Event:
     """
     if one == other:
         return one
-    if one.type != other.type or one.content != other.content or one.session != other.session or one.time != other.time:
-        belongs = one.id == one.identity()
-        if belongs != (other.id == other.identity()):
-            return one if belongs else other
+    belongs = one.id == one.identity()
+    if belongs != (other.id == other.identity()):
+        return one if belongs else other
     if one.time != other.time:
         return one if one.time < other.time else other
     return one if encode(one) <= encode(other) else other

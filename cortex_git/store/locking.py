@@ -77,7 +77,7 @@ def write_json(path: str, value: object) -> None:
 
 def keep_json(path: str, value: object) -> None:
     """The same for what is kept for speed only, making its folder; where it cannot be written it is not kept."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UnicodeError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write_json(path, value)
 

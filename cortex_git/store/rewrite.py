@@ -72,7 +72,7 @@ def without(data: bytes, ids: Collection[str]) -> tuple[bytes | None, list[Event
     gone: list[Event] = []
     for value in values:
         event = codec.from_dict(value) if isinstance(value, dict) else None
-        if isinstance(value, dict) and value.get("id") in ids:
+        if isinstance(value, dict) and isinstance(id := value.get("id"), str) and id in ids:
             gone.append(event or _stand_in(value))
         else:
             kept.append(codec.encode(event) if event else json.dumps(value, ensure_ascii=False, separators=(",", ":")))

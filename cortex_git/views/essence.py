@@ -68,7 +68,8 @@ class Essence:
             known = self.events.get(event.id)
             origins = self._origins.setdefault(event.id, [])
             # What git keeps in the notes cannot be edited by hand; a file can.
-            if known is None or (_is_noted(origin) and not any(map(_is_noted, origins))):
+            is_first = _is_noted(origin) and not any(map(_is_noted, origins))
+            if known is None or (is_first and (known == event or event.id == event.identity())):
                 self.events[event.id] = event
             elif _is_noted(origin):
                 self.events[event.id] = codec.better(known, event)
