@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import stat
 import sys
@@ -17,7 +18,7 @@ from cortex_git.config import Config
 from cortex_git.errors import CortexError
 from cortex_git.events import codec, model
 from cortex_git.events.model import Event
-from cortex_git.projections import items, pages
+from cortex_git.projections import items, pages, worktree
 from cortex_git.projections.stage import stage, unstage
 from cortex_git.store.open import open_backend
 from cortex_git.store.repo import require
@@ -217,6 +218,36 @@ def test_a_file_of_somebody_else_is_never_overwritten(repo: TestRepo) -> None:
     (repo.path / path).unlink()
     (repo.path / path).symlink_to("elsewhere")
     assert [other] == run_stage(repo.path, Pending([decision(), rejected()]))
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(repo: TestRepo) -> None:
+    """What cannot be written whole is not there at all, so the next commit writes it."""
+    opened = require(str(repo.path), os.environ)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(CortexError, match="cannot be written"):
+            worktree.place(opened, ".cortex/decisions/x.md", b"more than ten bytes", None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert [] == os.listdir(repo.path / ".cortex" / "decisions")
+    worktree.place(opened, ".cortex/decisions/x.md", b"mine", None)
+    with pytest.raises(CortexError, match="exists"):
+        worktree.place(opened, ".cortex/decisions/x.md", b"another's", None)
+    assert "mine" == (repo.path / ".cortex" / "decisions" / "x.md").read_text()
+
+
+def test_the_beginning_of_a_file_is_completed(repo: TestRepo) -> None:
+    """An item that a crash cut short blocks its decision no longer."""
+    repo.commit({"f": "1"})
+    path, text = items.render(decision())
+    place = repo.path / path
+    place.parent.mkdir(parents=True)
+    place.write_bytes(text[: len(text) // 2])
+
+    assert path in run_stage(repo.path, Pending([decision()]))
+    assert text == place.read_bytes()
 
 
 def test_a_file_that_is_right_already_is_staged(repo: TestRepo) -> None:

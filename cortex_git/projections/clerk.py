@@ -136,6 +136,8 @@ class Clerk:
 
 def _may_replace(path: str, now: bytes, data: bytes) -> bool:
     """Whether a file was rendered by us and holds nothing that the new one has not."""
+    if data.startswith(now):
+        return True  # its end is missing, as a full disk leaves it
     there = worktree.rendered(path, now)
     if isinstance(there, bool):
         return there

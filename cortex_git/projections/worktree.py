@@ -6,6 +6,8 @@ an aborted commit leaves can be told from everything else and be taken back.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 
 from cortex_git.digest import blob_id
@@ -142,14 +144,32 @@ def place(repo: Repo, path: str, data: bytes, replaces: bytes | None) -> None:
     whole = os.path.join(repo.work_tree or "", path)
     try:
         _make_folders(repo, path)
-        target = whole if replaces is None else f"{whole}.{os.getpid()}.tmp"
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        if replaces is not None:
-            os.replace(target, whole)
+        temporary = f"{whole}.{os.getpid()}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+            _put(temporary, whole, replaces is not None)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
     except OSError as error:
         raise CortexError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _put(temporary: str, whole: str, replaces: bool) -> None:
+    """Give a whole file its name, without taking it from another one unless it `replaces` that."""
+    if replaces:
+        os.replace(temporary, whole)
+        return
+    try:
+        os.link(temporary, whole)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(whole):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(temporary, whole)
 
 
 def remove(repo: Repo, path: str) -> None:
