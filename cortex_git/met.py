@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cortex_git.env import rfc3339
+from cortex_git.errors import CortexError
 from cortex_git.store import message, steady
 from cortex_git.store.locking import keep_json, read_json
 
@@ -33,9 +34,12 @@ def meet(memory: Memory) -> None:
         return
     if not set(tips).intersection(steady.before(memory.repo, head)):
         found = list(_told(memory, head, tips))
-        new = _unknown(memory, found) if found else []
-        if new:
-            memory.write({branch: new})
+        try:
+            new = _unknown(memory, found) if found else []
+            if new:
+                memory.write({branch: new})
+        except CortexError:
+            return  # the next look begins where this one did
     keep_json(path, {"tips": [*tips, head][-_TIPS:]})
 
 
