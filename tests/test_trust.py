@@ -316,3 +316,21 @@ def _briefing(repo: TestRepo) -> str:
 
     env = Env(os.environ, str(repo.path), repo.clock, None, None, None)  # type: ignore[arg-type]
     return live.refresh(Memory.open(env, "git"), rules=False)
+
+
+def test_what_nobody_signed_is_not_taken_over_as_our_own(team: TestRepo, signer: Path, tmp_path: Path) -> None:
+    """An unsigned commit that somebody else has put at the hub under our clone's name stays out of our refs."""
+    other = joined(team, tmp_path)
+    trust_only(other, tmp_path / "allowed")
+    decide(team, "Use an attack")
+    team.run("sync")
+    clone = opened(other)[0].clone
+    theirs = team.git("for-each-ref", "--format=%(refname)", "refs/notes/cortex").split()[0]
+    ours = "/".join([*theirs.split("/")[:-1], clone])
+    hub = TestRepo(tmp_path / "hub.git")
+    hub.git("update-ref", ours, theirs)
+    done = other.run("sync")
+
+    assert "were not taken over" in done.out
+    assert ours not in other.git("for-each-ref", "refs/notes/cortex")
+    assert "Use an attack" not in seen(other)

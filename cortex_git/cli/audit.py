@@ -12,6 +12,7 @@ from cortex_git.events.model import Event
 from cortex_git.memory import Memory
 from cortex_git.store import fold, purge, remotes
 from cortex_git.store.audit import Audit, audit, forged
+from cortex_git.store.listing import Listing
 
 PROBLEM, NOTICE = "problem", "notice"
 _NAMED = 3
@@ -30,6 +31,10 @@ class Complaint(NamedTuple):
 def complaints(memory: Memory, events: Iterable[Event]) -> Iterator[Complaint]:
     """What is wrong with the refs, and what is worth knowing about them; `events` are all that there are."""
     found = audit(memory.repo, memory.backend)
+    aside = Listing(memory.repo, memory.backend).aside
+    if aside:
+        text = f"{_count(len(aside), 'ref')} that lead to no commit that is here, left out: {_few(sorted(aside))}"
+        yield Complaint(PROBLEM, text, "the others are read; git fsck says more")
     yield from _refs(found)
     yield from _anchors(memory, found)
     wrong = forged(events)

@@ -13,7 +13,7 @@ from cortex_git.env import Env
 from cortex_git.events import model
 from cortex_git.events.model import Event
 from cortex_git.memory import Memory
-from cortex_git.store import purge, refs, remotes, sharing, tidying, transport
+from cortex_git.store import purge, refs, remotes, sharing, there, tidying, transport
 from cortex_git.store.repo import Repo
 
 _NEWEST = 5
@@ -33,6 +33,7 @@ class Exchange:
     left: int = 0
     restored: int = 0
     problem: str = ""
+    answered: bool = True
     notices: list[str] = field(default_factory=list)
 
 
@@ -42,7 +43,7 @@ def exchange(memory: Memory, remote: str, *, send: bool = True, limit: float = t
     _fetch(memory, done, limit)
     if done.shared:
         before = {event.id for event in unsent(memory, remote)}
-        if send and not done.problem:
+        if send and done.answered:
             _send(memory, done, limit)
         after = {event.id for event in unsent(memory, remote)}
         done.sent, done.left = len(before - after), len(after)
@@ -70,18 +71,19 @@ def _fetch(memory: Memory, done: Exchange, limit: float) -> None:
     before = dict(memory.refs())
     came = sharing.fetch(memory.repo, memory.backend, done.remote, limit)
     remotes.note(memory.repo, done.remote, remotes.FETCH, memory.env.clock(), came.problem)
+    done.answered, done.problem = came.answered, came.problem
+    if came.aside:
+        done.notices.append(f"{_count(len(came.aside), 'ref')} that lead to no commit were set aside")
     anew = purge.honour(memory.repo, memory.backend).commits
     before = {name: anew.get(tip, tip) for name, tip in before.items()}
     memory.forget_refs()
     new = {name: tip for name, tip in memory.refs().items() if before.get(name) != tip}
     if not memory.repo.clone or not new:
-        done.problem = came.problem
         return
     gone = refs.purged(memory.repo).ids
     events = sharing.events_in(memory.backend, new.values(), before.values())
     done.came = sum(event.id not in gone for event in events)
     done.clones = len({name.rpartition("/")[2] for name in new} - {memory.repo.clone})
-    done.problem = came.problem
 
 
 def _close(memory: Memory) -> None:
@@ -97,15 +99,19 @@ def _send(memory: Memory, done: Exchange, limit: float) -> None:
     every = sharing.lines(repo, backend, done.remote)
     anew = purge.rewritten(repo, done.remote)
     if not anew:  # else a ref may be meant to lack something
-        done.restored = len(sharing.restore(backend, every))
-        done.restored += len(sharing.rejoin(repo, backend, every, memory.env.clock()))
+        alien = there.distrusted(repo, done.remote, every)
+        if alien:
+            text = f"{_count(len(alien), 'ref')} of this clone that nobody trusted has signed"
+            done.notices.append(f"{text}, which {done.remote} has, were not taken over")
+        done.restored = len(sharing.restore(backend, every, alien))
+        done.restored += len(sharing.rejoin(repo, backend, every, memory.env.clock(), alien))
     wanted = sharing.signed(repo, backend, done.remote, sharing.everything(every))
     sent = sharing.send(repo, done.remote, wanted, every, limit, anew)
     purge.sent(repo, done.remote, sent.accepted)
     tidying.remove_folded(repo, backend, done.remote, every, limit)
     remotes.note(repo, done.remote, remotes.PUSH, memory.env.clock(), sent.complaint)
     memory.forget_refs()
-    done.problem = sent.complaint
+    done.problem = "; ".join(filter(None, [done.problem, sent.complaint]))
 
 
 def describe(done: Exchange, *, ahead: bool = False) -> str:
@@ -123,6 +129,7 @@ def describe(done: Exchange, *, ahead: bool = False) -> str:
         parts.append(f"nothing is sent (`git cortex share {done.remote}` shows what would leave)")
     elif done.left and not ahead:
         parts.append(f"{_events(done.left)} left to send")
+    parts += done.notices
     return f"{one_line(done.remote)}: " + ", ".join(parts)
 
 

@@ -15,7 +15,7 @@ from cortex_git.cli.terminal import ask, is_interactive, one_line, write_json
 from cortex_git.env import Env
 from cortex_git.errors import CortexError, UsageError
 from cortex_git.memory import Memory
-from cortex_git.store import remotes, sharing
+from cortex_git.store import remotes, there
 from cortex_git.store.repo import Repo
 
 
@@ -40,6 +40,7 @@ def share(env: Env, remote: str | None, yes: bool, dry_run: bool, as_json: bool)
     memory = open_memory(env)
     warn_of_settings(memory)
     name = remotes.chosen(memory.repo, remote)
+    remotes.check_name(name)
     facts = preview(memory, name)
     if as_json and dry_run:
         write_json(env, facts)
@@ -102,7 +103,7 @@ def unshare(env: Env, remote: str | None, forget: bool, as_json: bool) -> None:
     if name not in shared and not forget:
         raise CortexError(f"memory is not shared with {name}; `git cortex status` says with whom it is")
     remotes.set_shared(memory.repo, name, False)
-    removed = sharing.drop(memory.repo, memory.backend, name) if forget else 0
+    removed = there.drop(memory.repo, memory.backend, name) if forget else 0
     remotes.forget(memory.repo, name)
     if as_json:
         write_json(env, {"remote": name, "removed": removed})
@@ -125,6 +126,8 @@ def sync(env: Env, remote: str | None, fetch_only: bool, dry_run: bool, as_json:
     memory = open_memory(env)
     names = [remotes.chosen(memory.repo, remote)] if remote else remotes.shared(memory.repo)
     names = names or [remotes.chosen(memory.repo, None)]
+    for name in names:
+        remotes.check_name(name)
     act = look_ahead if dry_run else exchange
     done = [act(memory, name, send=not fetch_only) for name in names]
     if any(each.came for each in done) and not dry_run:

@@ -98,6 +98,10 @@ class Backend(ABC):
         """The commits that `tip` reaches and `known` does not, newest first. A `known` that is missing hides none."""
 
     @abstractmethod
+    def commits(self, ids: Iterable[str]) -> set[str]:
+        """Those of the ids that name a commit that is here."""
+
+    @abstractmethod
     def reachable(self, head: str, commits: Iterable[str]) -> set[str]:
         """Those of the commits that exist and are `head` or its ancestors."""
 

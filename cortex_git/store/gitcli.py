@@ -130,6 +130,9 @@ class GitBackend(Backend):
             for id, time, author, message in zip(*(fields[at::4] for at in range(4)), strict=False)
         ]
 
+    def commits(self, ids: Iterable[str]) -> set[str]:
+        return {id for id, kind, _ in self._stat(ids) if kind == "commit"}
+
     def reachable(self, head: str, commits: Iterable[str]) -> set[str]:
         known = {id for id, kind, _ in self._stat(commits) if kind == "commit"}
         if not known:

@@ -147,6 +147,9 @@ class Libgit2Backend(Backend):
         except _FAILURES as error:
             raise CortexError(f"{tip!r} is no commit that can be read here") from error
 
+    def commits(self, ids: Iterable[str]) -> set[str]:
+        return {id for id in ids if self._is_commit(id)}
+
     def reachable(self, head: str, commits: Iterable[str]) -> set[str]:
         known = {id for id in commits if self._is_commit(id)}
         if not known:

@@ -18,7 +18,7 @@ from cortex_git.store.locking import keep_json, read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from cortex_git.store.backend import Backend
@@ -82,7 +82,10 @@ class Tips(dict[str, str]):
 
 
 class Listing:
-    """What is kept of the refs: those of branch keys are `tips()`, any others are `others`."""
+    """What is kept of the refs: those of branch keys are `tips()`, any others are `others`.
+
+    Refs that lead to no commit are in neither of them but `aside`.
+    """
 
     def __init__(self, repo: Repo, backend: Backend) -> None:
         self._repo = repo
@@ -95,6 +98,7 @@ class Listing:
         self._moved: dict[str, str] = kept.get("moved", {})
         self._times: dict[str, int] = kept.get("times", {})
         self.others: dict[str, str] = kept.get("others", {})
+        self.aside: dict[str, str] = kept.get("aside", {})
         self._tips: dict[str, str] | None = None
         self._bring_forward()
 
@@ -135,8 +139,10 @@ class Listing:
         if self._whole and in_files(self._repo):
             for prefix in PREFIXES:
                 self._walk(prefix, folders)
-        found = self._backend.refs(*PREFIXES)
         before = self._read_base()
+        known = {*(before or {}).values(), *self._moved.values(), *self.others.values()}
+        self.aside = {}
+        found = self._fit(self._backend.refs(*PREFIXES), known)
         if before is None:
             before, self._base = {}, ""
         self._tips = {name: tip for name, tip in found.items() if keys.key_in(name)}
@@ -210,8 +216,19 @@ class Listing:
             else:
                 left.append(path)
         if left:
-            found.update(self._backend.refs(*left))
+            found.update(self._fit(self._backend.refs(*left), set(before.values())))
         return found
+
+    def _fit(self, found: dict[str, str], known: Collection[str]) -> dict[str, str]:
+        """Those of the refs that lead to a commit: one that does not must not keep the others from being read.
+
+        Only what is new is looked up.
+        """
+        new = {name: tip for name, tip in found.items() if tip not in known}
+        fit = self._backend.commits(new.values()) if new else set()
+        bad = {name: tip for name, tip in new.items() if tip not in fit}
+        self.aside = {name: tip for name, tip in self.aside.items() if name not in found} | bad
+        return {name: tip for name, tip in found.items() if name not in bad} if bad else found
 
     def _own(self, path: str) -> str:
         names = [name for name, _ in _entries(f"{self._repo.common_dir}/{path}")]
@@ -274,6 +291,7 @@ class Listing:
             "moved": self._moved,
             "times": self._times,
             "others": self.others,
+            "aside": self.aside,
         }
         keep_json(f"{self._home}/listing.json", values)
 

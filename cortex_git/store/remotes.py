@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 
+from cortex_git.digest import sha256_hex
 from cortex_git.errors import CortexError
 from cortex_git.store import keys
+from cortex_git.store.backend import check_ref
 from cortex_git.store.locking import keep_json, read_json
 from cortex_git.store.refs import PURGED
 
@@ -112,6 +114,9 @@ def note(repo: Repo, remote: str, what: str, now: float, problem: str = "") -> N
     """Keep how a push or fetch went: after a failure hooks leave the remote alone, each time for longer."""
     kept = read_json(_path(repo))
     entry: dict[str, Any] = {"at": now}
+    if what == FETCH:
+        earlier = last(repo, remote, what).get("place", "")
+        entry["place"] = earlier if problem and earlier else _place(repo, remote)
     if problem:
         failures = int(last(repo, remote, what).get("failures", 0)) + 1
         rest = _REST[min(failures, len(_REST)) - 1]
@@ -121,6 +126,27 @@ def note(repo: Repo, remote: str, what: str, now: float, problem: str = "") -> N
         entry["done"] = now
     kept[f"{what} {remote}"] = entry
     keep_json(_path(repo), kept)
+
+
+def is_same_place(repo: Repo, remote: str) -> bool:
+    """Whether a remote lies where it did when it was last fetched from; what is kept of another says nothing of it."""
+    place = _place(repo, remote)
+    return str(last(repo, remote, FETCH).get("place", place)) == place
+
+
+def _place(repo: Repo, remote: str) -> str:
+    """What tells two places apart, without the address, which may hold a password."""
+    return sha256_hex(repo.git_config().get(f"remote.{remote}.url", "").encode("utf-8", "surrogateescape"))[:16]
+
+
+def check_name(name: str) -> None:
+    """Raises CortexError if a remote has a name that cannot be part of a ref's, under which its memory would lie."""
+    try:
+        check_ref(f"{keys.REMOTES}/{name}/x")
+    except CortexError:
+        raise CortexError(
+            f"the name of the remote {name!r} cannot be part of a ref; `git remote rename` gives it another"
+        ) from None
 
 
 def claim(repo: Repo, remote: str, now: float) -> None:

@@ -6,8 +6,10 @@ the way of another's. What a remote has of them is kept beside what was fetched 
 
 from __future__ import annotations
 
+import time
+
 from cortex_git.events import codec
-from cortex_git.store import keys, refs, remotes, tidying, transport, trust
+from cortex_git.store import keys, refs, remotes, there, tidying, transport, trust
 from cortex_git.store.gitcli import without_hooks
 
 TYPE_CHECKING = False
@@ -80,13 +82,18 @@ class Sent:
 
 
 class Came:
-    """What a fetch brought: refs with their tips before and after, and what went wrong."""
+    """What a fetch brought: refs with their tips before and after, and what went wrong.
 
-    __slots__ = ("moved", "problem")
+    `aside` are refs that the remote has and that lead to no commit; `answered` is whether it could be talked to.
+    """
+
+    __slots__ = ("answered", "aside", "moved", "problem")
 
     def __init__(self, moved: dict[str, tuple[str | None, str]], problem: str) -> None:
         self.moved = moved
         self.problem = problem
+        self.aside: dict[str, str] = {}
+        self.answered = True
 
 
 # ---- what there is to send
@@ -95,7 +102,11 @@ class Came:
 def lines(repo: Repo, backend: Backend, remote: str) -> list[Line]:
     """Our shared refs beside what the remote is known to have, and what it lacks."""
     base, clone = f"{keys.REMOTES}/{remote}/", repo.clone
-    found = backend.refs(keys.SHARED, refs.PURGED, base, f"{trust.SIGNED}/{remote}")
+    found = backend.refs(keys.SHARED, refs.PURGED, f"{trust.SIGNED}/{remote}")
+    if remotes.is_same_place(repo, remote):
+        found.update(there.tracked(backend, remote))
+    fit = backend.commits(found.values())
+    found = {name: tip for name, tip in found.items() if tip in fit}
     mine = {name: tip for name, tip in found.items() if _is_ours(name, clone)}
     archives = {name: tip for name, tip in found.items() if refs.is_archive(name) and name.endswith("/" + clone)}
     expanded = refs.expanded(repo, archives)
@@ -252,22 +263,35 @@ def send(
     if not wanted:
         return sent
     chosen = sorted(wanted)[:MOST]
+    end = time.monotonic() + limit
     known = {line.ref: line.known if not line.archived else None for line in every}
-    answer = transport.push(repo, remote, [f"{'+' * (ref in forced)}{wanted[ref]}:{ref}" for ref in chosen], limit)
+    _push(repo, remote, {ref: wanted[ref] for ref in chosen}, limit, forced, sent)
+    if sent.refused and (retry := there.again(repo, remote, wanted, sent, end)):
+        for ref in retry:
+            del sent.refused[ref]
+        _push(repo, remote, {ref: wanted[ref] for ref in retry}, max(0.1, end - time.monotonic()), forced, sent)
+    sent.accepted = {ref: (known.get(ref), tip) for ref, (_, tip) in sent.accepted.items()}
+    _track(repo, remote, sent.accepted)
+    return sent
+
+
+def _push(
+    repo: Repo, remote: str, wanted: Mapping[str, str], limit: float, forced: Collection[str], sent: Sent
+) -> None:
+    specs = [f"{'+' * (ref in forced)}{tip}:{ref}" for ref, tip in wanted.items()]
+    answer = transport.push(repo, remote, specs, limit)
     results = transport.results(answer)
     said = answer.reason if answer.status else ""
-    for ref in chosen:
+    for ref in wanted:
         if ref not in results:
             continue
         mark, why = results[ref]
         if mark != "!":
-            sent.accepted[ref] = (known.get(ref), wanted[ref])
+            sent.accepted[ref] = (None, wanted[ref])
         else:
             sent.refused[ref] = f"{why} ({said})" if said and "failed to push" not in said else why
     if answer.status is None or (answer.status and not sent.refused):
         sent.problem = answer.reason
-    _track(repo, remote, sent.accepted)
-    return sent
 
 
 def signed(repo: Repo, backend: Backend, remote: str, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -294,12 +318,19 @@ def _track(repo: Repo, remote: str, accepted: Mapping[str, tuple[str | None, str
 
 def fetch(repo: Repo, backend: Backend, remote: str, limit: float) -> Came:
     """Fetch what all clones have sent to a remote, into a namespace of its own."""
-    before = tracked(backend, remote)
+    end = time.monotonic() + limit
+    before = there.tracked(backend, remote)
     answer = transport.fetch(repo, remote, refspecs(remote), limit)
+    aside = there.set_aside(repo, backend, before, there.tracked(backend, remote))
+    # A remote that answers and still could not be fetched from whole can be sent to.
+    left = end - time.monotonic()
+    answered = left > 0 and answer.status is not None and there.look(repo, backend, remote, left)
     tidying.drop_covered(repo, backend, remote)
-    after = tracked(backend, remote)
+    after = there.tracked(backend, remote)
     moved = {ref: (before.get(ref), tip) for ref, tip in after.items() if before.get(ref) != tip}
-    return Came(moved, answer.reason if answer.status != 0 else "")
+    came = Came(moved, answer.reason if answer.status != 0 else "")
+    came.aside, came.answered = aside, answered
+    return came
 
 
 def refspecs(remote: str) -> list[str]:
@@ -312,17 +343,12 @@ def refspecs(remote: str) -> list[str]:
     ]
 
 
-def tracked(backend: Backend, remote: str) -> dict[str, str]:
-    """What was fetched from a remote, and what it has of ours."""
-    return backend.refs(f"{keys.REMOTES}/{remote}")
-
-
 def offered(repo: Repo, backend: Backend, remote: str, limit: float) -> tuple[int, str]:
     """How many refs a fetch would bring or move, and what went wrong; asks the remote and changes nothing."""
     answer = transport.listing(repo, remote, (f"{keys.SHARED}/*", f"{refs.PURGED}/*"), limit)
     if answer.status != 0:
         return 0, answer.reason
-    have = tracked(backend, remote)
+    have = there.tracked(backend, remote)
     pairs = (line.partition("\t") for line in answer.out.splitlines())
     return sum(have.get(remotes.tracking(remote, name)) != id for id, _, name in pairs if name), ""
 
@@ -343,7 +369,7 @@ def restore(backend: Backend, every: Iterable[Line], keep: Collection[str] = ())
     return found
 
 
-def rejoin(repo: Repo, backend: Backend, every: Iterable[Line], now: float) -> list[str]:
+def rejoin(repo: Repo, backend: Backend, every: Iterable[Line], now: float, keep: Collection[str] = ()) -> list[str]:
     """Join refs of ours with what the remote has of them where each has something that the other lacks.
 
     So is a clone that was set back to an old state and then went on. Returns their names.
@@ -355,7 +381,7 @@ def rejoin(repo: Repo, backend: Backend, every: Iterable[Line], now: float) -> l
     head = b"author %s %d +0000\ncommitter %s %d +0000\n" % (who, now, who, now)
     message = b"cortex: joined with what was sent before\n"
     for line in every:
-        if not (line.diverged and line.key and line.tip and line.known):
+        if not (line.diverged and line.key and line.tip and line.known) or line.ref in keep:
             continue
         here = backend.tree(line.tip)
         missing = {path: blob for path, blob in backend.tree(line.known).items() if path not in here}
@@ -367,13 +393,3 @@ def rejoin(repo: Repo, backend: Backend, every: Iterable[Line], now: float) -> l
         line.unsent.insert(0, (joined, ""))
         found.append(line.ref)
     return found
-
-
-def drop(repo: Repo, backend: Backend, remote: str) -> int:
-    """Remove what was fetched from a remote; returns how many refs that were. Raises GitError."""
-    found = tracked(backend, remote)
-    request = "".join(f"delete {name} {tip}\n" for name, tip in found.items())
-    if request:
-        repo.git(*without_hooks(repo), "update-ref", "--stdin", "--no-deref", input=request.encode())
-    return len(found)
-

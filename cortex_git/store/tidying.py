@@ -6,7 +6,7 @@ was fetched from it, would hide what is folded later under the same key.
 
 from __future__ import annotations
 
-from cortex_git.store import keys, refs, remotes, transport
+from cortex_git.store import keys, refs, remotes, there, transport
 from cortex_git.store.gitcli import without_hooks
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def remove_folded(repo: Repo, backend: Backend, remote: str, every: Iterable[Lin
 
 def drop_covered(repo: Repo, backend: Backend, remote: str) -> None:
     """Remove what was fetched from a remote and is, up to its tip, in an archive of the same clone."""
-    found = backend.refs(f"{keys.REMOTES}/{remote}")
+    found = there.tracked(backend, remote)
     archives = {name: tip for name, tip in found.items() if refs.is_archive(name)}
     folded = refs.expanded(repo, archives) if archives else {}
     twice = {name: found[name] for name in folded if name in found and not name.endswith("/" + repo.clone)}
