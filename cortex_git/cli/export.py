@@ -9,7 +9,7 @@ import click
 
 from cortex_git.cli import text
 from cortex_git.cli.command import Command
-from cortex_git.cli.opening import open_memory
+from cortex_git.cli.opening import open_to_read
 from cortex_git.cli.selection import Selected, Selection, is_whole, select, selecting, without_former
 from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
@@ -50,7 +50,7 @@ def export(env: Env, selection: Selection, form: str, output: str | None, privat
 
     JSON holds each event exactly as it is stored. As in `git cortex log`, --type or --everything tells which.
     """
-    found = select(open_memory(env), selection)
+    found = select(open_to_read(env), selection)
     if form == "markdown" and not is_whole(selection):
         found.events = without_former(found.events)
     if not private:

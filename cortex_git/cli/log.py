@@ -7,7 +7,7 @@ import click
 from cortex_git.cli import text
 from cortex_git.cli.command import Listing, color_option, json_option
 from cortex_git.cli.exchange import say_nothing
-from cortex_git.cli.opening import open_memory
+from cortex_git.cli.opening import open_to_read
 from cortex_git.cli.selection import Selection, is_whole, select, selecting, without_former
 from cortex_git.cli.terminal import screen, write_json
 from cortex_git.env import Env
@@ -32,7 +32,7 @@ def log(
     sessions, commits. Of a plan it is the newest state, with --all each of them. With --json it is an array of events
     as they are stored, each with its status.
     """
-    memory = open_memory(env)
+    memory = open_to_read(env)
     found = select(memory, selection)
     events = (found.events if is_whole(selection) else without_former(found.events))[::-1][:max_count]
     if reverse:

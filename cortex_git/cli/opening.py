@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
+
+import click
 
 from cortex_git.cli.terminal import warn
 from cortex_git.env import Env
 from cortex_git.errors import CortexError
 from cortex_git.memory import Memory
 from cortex_git.projections import stage
+from cortex_git.projections.items import item_files
 from cortex_git.setup import clone, program
 from cortex_git.setup.glance import inactive_hooks
 from cortex_git.store import carry
+from cortex_git.store.open import open_backend
+from cortex_git.store.repo import require
 from cortex_git.tying import catch_up
 
 PATIENCE = 0.5
@@ -36,6 +42,28 @@ def open_memory(env: Env) -> Memory:
     if inactive:
         warn(env, inactive)
     return memory
+
+
+def open_to_read(env: Env) -> Memory:
+    """As `open_memory`; in a clone without `init` the memory that its commits hold, if they hold any.
+
+    Nothing is written into the repository then: what is derived lies in a folder that goes away with the command.
+    Raises CortexError if there is no memory at all.
+    """
+    return _committed(env) or open_memory(env)
+
+
+def _committed(env: Env) -> Memory | None:
+    repo = require(env.cwd, env.variables)
+    head = None if repo.initialised or "cortex.cloneof" in repo.git_config() else repo.head()
+    backend = open_backend(repo, "git")
+    if head is None or not item_files(backend, head):
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="git-cortex-")
+    click.get_current_context().call_on_close(folder.cleanup)
+    repo.home = folder.name
+    warn(env, "this is what was committed; `git cortex init`, then `git cortex sync`, brings the rest")
+    return Memory(env, repo, backend)
 
 
 def warn_of_settings(memory: Memory) -> None:

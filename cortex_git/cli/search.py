@@ -11,7 +11,7 @@ import click
 from cortex_git.cli import text
 from cortex_git.cli.command import Listing, color_option, json_option
 from cortex_git.cli.exchange import absence
-from cortex_git.cli.opening import open_memory
+from cortex_git.cli.opening import open_to_read
 from cortex_git.cli.selection import SHORTEST, Selection, least_confidence, selecting, tests
 from cortex_git.cli.terminal import Screen, harmless, is_terminal, one_line, screen, warn, write_json
 from cortex_git.env import Env
@@ -85,7 +85,7 @@ def search(
     query = " ".join(words)
     if not query.strip():
         raise UsageError("there is nothing to search for; give a word")
-    memory = open_memory(env)
+    memory = open_to_read(env)
     answer, standing = _answer(memory, query, selection, max_count)
     for notice in answer.notices:
         warn(env, notice)

@@ -8,7 +8,7 @@ import click
 
 from cortex_git.cli import text
 from cortex_git.cli.command import Command, color_option, json_option
-from cortex_git.cli.opening import open_memory
+from cortex_git.cli.opening import open_to_read
 from cortex_git.cli.selection import Selected
 from cortex_git.cli.terminal import one_line, screen, write_json
 from cortex_git.cli.withdrawn import Commit, change, deleted, removal
@@ -42,7 +42,7 @@ def show(env: Env, ids: tuple[str, ...], as_json: bool, color: str) -> None:
                 projections.min_confidence is not shown in lists
     Salience    how much things of its type matter, 0 to 1: a decision more than a file
     """
-    memory = open_memory(env)
+    memory = open_to_read(env)
     seen, gone = memory.visible(), deleted(memory)
     pool = unique([*memory.everything(), *gone])
     events = [event for id in ids for event in _meant(memory, id, seen, pool)]
