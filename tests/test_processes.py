@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, TestRepo
 from formats import FORMAT
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -37,3 +38,17 @@ def test_hooks_start_few_processes(store: cases.Store) -> None:
     assert set(MOST) == set(cases.PROCESSES)
     started = {name: cases.CASES[name](store).started for name in cases.PROCESSES}
     assert {name: count for name, count in started.items() if count > MOST[name]} == {}
+
+
+def test_a_fetch_runs_no_hook_of_ours(repo: TestRepo, tmp_path: Path) -> None:
+    """Refs come in without a process for each or for all of them: there is no reference-transaction hook."""
+    repo.commit({"a.txt": "a\n"})
+    repo.git("update-ref", "--stdin", input="".join(f"create refs/many/{n} HEAD\n" for n in range(100)))
+    repo.git("clone", "--quiet", str(repo.path), str(tmp_path / "clone"))
+    clone = TestRepo(tmp_path / "clone")
+    clone.run("init", "--yes", "--no-plugin")
+    trace = tmp_path / "trace"
+    clone.git("fetch", "--quiet", "origin", "+refs/many/*:refs/many/*", variables={"GIT_TRACE2_EVENT": str(trace)})
+    events = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert not [event for event in events if event.get("child_class") == "hook"]
+    assert not [event for event in events if "--no-optional-locks" in event.get("argv", ())]
