@@ -557,3 +557,13 @@ def test_the_finders_are_imported_with_the_first_text() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert {"__future__", "cortex_git", "cortex_git.events", "cortex_git.events.redact"} == set(done.stdout.split())
+
+
+def test_secrets_in_base64_are_taken_out() -> None:
+    """C87: a run of base64 with a token or a URL with a password in it goes as a whole; a text without one stays."""
+    key = "aws AKIA" + "Q7ZR4TNB2XKM9WVD" + " secret"
+    for secret in (key, "postgres://app:h7Gq2zLw9Xr4@db.internal:5432/main"):
+        run = base64.b64encode(secret.encode()).decode()
+        assert run.rstrip("=") not in (found := redact(f"It came as {run}.")) and "[REDACTED:" in found
+    plain = base64.b64encode(b"nothing but a sentence about the weather").decode()
+    assert f"It came as {plain}." == redact(f"It came as {plain}.")

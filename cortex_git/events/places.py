@@ -45,7 +45,7 @@ _JUDGED = 256
 
 def placed(text: str, low: bytes) -> Iterator[Span]:
     """Everything found by its place. `low` is the text in lower case, one byte a character."""
-    yield from _urls(text, low)
+    yield from urls(text, low)
     yield from _queries(text, low)
     yield from _authorized(text, low)
     yield from _schemes(text, low)
@@ -58,7 +58,8 @@ def placed(text: str, low: bytes) -> Iterator[Span]:
         yield from _oracle(text)
 
 
-def _urls(text: str, low: bytes) -> Iterator[Span]:
+def urls(text: str, low: bytes) -> Iterator[Span]:
+    """Passwords and tokens in URLs."""
     for at in places(low, b"://"):
         found = compiled(_PASSWORD).match(text, at) or compiled(_SLASHED).match(text, at)
         if found and len(found[2]) > 3 and not _default(found[1], found[2]):

@@ -85,6 +85,7 @@ def is_sensitive_path(path: str) -> bool:
 def _secrets(text: str) -> Iterator[Span]:
     from cortex_git.events.assigned import assigned
     from cortex_git.events.commands import commands
+    from cortex_git.events.encoded import encoded
     from cortex_git.events.keyblocks import key_blocks
     from cortex_git.events.places import placed
     from cortex_git.events.secrets import shapes
@@ -96,6 +97,7 @@ def _secrets(text: str) -> Iterator[Span]:
     yield from assigned(text, low)
     yield from placed(text, low)
     yield from commands(text, low)
+    yield from encoded(text)
 
 
 def _extra(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[Span]:
