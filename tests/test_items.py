@@ -89,7 +89,7 @@ def events(draw: st.DrawFn, types: tuple[str, ...]) -> Event:
     texts = st.lists(TEXT, max_size=3)
     return Event(
         draw(st.sampled_from(types)),
-        draw(TEXT),
+        draw(TEXT.filter(str.strip)),  # what says nothing is no memory
         time=f"2026-12-01T10:11:{draw(st.integers(10, 59))}.000Z",
         session=draw(TEXT),
         agent=draw(st.sampled_from(["user", "claude-code"]) | TEXT),

@@ -66,7 +66,7 @@ def mutations(text: str, choice: random.Random) -> Iterator[str]:
 def test_an_honest_tree_has_no_findings() -> None:
     """A tree as it was rendered is fine, with the template's files beside it and with hostile words in it."""
     files = sample()
-    for text in HOSTILE:
+    for text in filter(str.strip, HOSTILE):
         files.update([items.render(decision(text, reason=text, alternatives=[text]))])
         files.update([items.render_learned([fact(text, reason=text, session=text)])])
     files.update(pages.pages(files, Config()))
