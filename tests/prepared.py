@@ -30,3 +30,11 @@ def prepared(repo: TestRepo, build: Callable[[TestRepo], None]) -> TestRepo:
     # By this a clone knows that it is no copy.
     repo.git("config", "cortex.cloneOf", f"{clone} {os.stat(place).st_ino} {place}")
     return repo
+
+
+def start(repo: TestRepo) -> None:
+    """A commit, then a memory whose folder is committed on main."""
+    repo.commit({"f": "1\n"})
+    repo.run("init", "--yes", "--no-plugin")
+    repo.git("add", "-A")
+    repo.commit(message="Start a memory")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TestRepo
-from prepared import prepared
+from prepared import prepared, start
 
 from cortex_git.events import codec
 from cortex_git.events.model import Event
@@ -28,10 +28,7 @@ def team(repo: TestRepo) -> TestRepo:
 
 
 def _start(repo: TestRepo) -> None:
-    repo.commit({"f": "1\n"})
-    repo.run("init", "--yes", "--no-plugin")
-    repo.git("add", "-A")
-    repo.commit(message="Start a memory")
+    start(repo)
     repo.run("decide", "Use SQLite")
     repo.commit({"g": "1\n"})
 

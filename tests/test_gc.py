@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TestRepo
-from prepared import prepared
+from prepared import prepared, start
 
 from cortex_git.errors import CortexError
 from cortex_git.store import align, fold, keys
@@ -27,10 +27,7 @@ def team(repo: TestRepo) -> TestRepo:
 
 
 def _start(repo: TestRepo) -> None:
-    repo.commit({"f": "1\n"})
-    repo.run("init", "--yes", "--no-plugin")
-    repo.git("add", "-A")
-    repo.commit(message="Start a memory")
+    start(repo)
     for branch in ("merged", "left", "open"):
         repo.git("switch", "-qc", branch, "main")
         repo.run("decide", f"Decided on {branch}")

@@ -244,17 +244,23 @@ def test_the_rules_file_stays_as_it_is_while_a_session_runs(ready: TestRepo) -> 
     assert before == ready.read(".claude/rules/cortex-briefing.md")
 
 
-def test_a_long_transcript_is_taken_in_piece_by_piece(
-    ready: TestRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What one drain has no time for waits for the next, and in the end nothing is missing or doubled."""
-    transcript = tmp_path / "s1.jsonl"
+def of_decisions(folder: Path, count: int) -> Path:
+    """A transcript of one session in which an assistant decides so many times."""
+    transcript = folder / "s1.jsonl"
     with transcript.open("w") as file:
-        for n in range(30):
+        for n in range(count):
             text = f"[MEMORY: decision] Number {n} was chosen"
             message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": text}]}
             line = {"type": "assistant", "uuid": f"u{n}", "sessionId": "s1", "gitBranch": "main", "message": message}
             file.write(json.dumps(line | {"timestamp": f"2026-01-01T00:00:{n:02}.000Z"}) + "\n")
+    return transcript
+
+
+def test_a_long_transcript_is_taken_in_piece_by_piece(
+    ready: TestRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one drain has no time for waits for the next, and in the end nothing is missing or doubled."""
+    transcript = of_decisions(tmp_path, 30)
     monkeypatch.setattr("cortex_git.capture.drain.BUDGET", 0.0)
     monkeypatch.setattr("cortex_git.capture.drain._PIECE", 500)
     payload = json.dumps(said("Done.", transcript_path=str(transcript))).encode()
@@ -275,13 +281,7 @@ def test_a_piece_that_could_not_be_stored_is_stored_later(
     ready: TestRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When a ref cannot be written in the middle of a transcript, the drain stops there and the next one goes on."""
-    transcript = tmp_path / "s1.jsonl"
-    with transcript.open("w") as file:
-        for n in range(12):
-            text = f"[MEMORY: decision] Number {n} was chosen"
-            message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": text}]}
-            line = {"type": "assistant", "uuid": f"u{n}", "sessionId": "s1", "gitBranch": "main", "message": message}
-            file.write(json.dumps(line | {"timestamp": f"2026-01-01T00:00:{n:02}.000Z"}) + "\n")
+    transcript = of_decisions(tmp_path, 12)
     monkeypatch.setattr("cortex_git.capture.drain._PIECE", 500)
     write, calls = Writer.write, []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TestRepo
-from prepared import prepared
+from prepared import prepared, start
 
 from cortex_git.digest import sha1_hex
 from cortex_git.events import codec
@@ -25,14 +25,7 @@ SECRET = "Our launch code is violet otter ninety two"
 @pytest.fixture
 def team(repo: TestRepo) -> TestRepo:
     """A repository with a memory whose folder is committed on main."""
-    return prepared(repo, _start)
-
-
-def _start(repo: TestRepo) -> None:
-    repo.commit({"f": "1\n"})
-    repo.run("init", "--yes", "--no-plugin")
-    repo.git("add", "-A")
-    repo.commit(message="Start a memory")
+    return prepared(repo, start)
 
 
 def opened(repo: TestRepo) -> tuple[Repo, GitBackend]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TestRepo
-from prepared import prepared
+from prepared import prepared, start
 
 from cortex_git.env import rfc3339
 from cortex_git.events import codec
@@ -27,14 +27,7 @@ THEIRS = f"refs/cortex/remotes/origin/{'b' * 12}/01234567"
 @pytest.fixture
 def team(repo: TestRepo) -> TestRepo:
     """A repository with a memory whose folder is committed on main."""
-    return prepared(repo, _start)
-
-
-def _start(repo: TestRepo) -> None:
-    repo.commit({"f": "1\n"})
-    repo.run("init", "--yes", "--no-plugin")
-    repo.git("add", "-A")
-    repo.commit(message="Start a memory")
+    return prepared(repo, start)
 
 
 @pytest.fixture
